@@ -1,0 +1,196 @@
+// Package fault says how a request can fail: one table of codes, one error type.
+//
+// An error that the caller can act on is an [*Error]. Every other error is ours:
+// a door answers it as [Internal] without its text.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// A Code names a kind of failure on the wire. The set is closed: see [Codes].
+type Code string
+
+// The codes of the public and the partner API. Status and meaning stand in the table behind [Codes].
+const (
+	Validation             Code = "validation_error"
+	MissingIdempotencyKey  Code = "missing_idempotency_key"
+	AuthenticationRequired Code = "authentication_required"
+	InvalidToken           Code = "invalid_token"
+	MissingCredentials     Code = "missing_credentials"
+	MissingSignature       Code = "missing_signature_headers"
+	InvalidTimestamp       Code = "invalid_timestamp"
+	InvalidSignature       Code = "invalid_signature"
+	ReplayDetected         Code = "replay_detected"
+	Forbidden              Code = "forbidden"
+	InsufficientScope      Code = "insufficient_scope"
+	NotFound               Code = "not_found"
+	MethodNotAllowed       Code = "method_not_allowed"
+	Conflict               Code = "conflict"
+	PayloadTooLarge        Code = "payload_too_large"
+	UnsupportedMediaType   Code = "unsupported_media_type"
+	PriceMismatch          Code = "price_mismatch"
+	QuoteExpired           Code = "quote_expired"
+	RateLimited            Code = "rate_limited"
+	Internal               Code = "internal_error"
+	Unavailable            Code = "unavailable"
+)
+
+// A Row is one line of the code table.
+type Row struct {
+	Code   Code
+	Status int    // HTTP status
+	Title  string // a short name of the kind, the same for every occurrence
+	When   string // one sentence for the documentation
+}
+
+// rows is the one place where a code, its HTTP status and its meaning meet.
+var rows = []Row{
+	{Validation, http.StatusBadRequest, "Invalid request", "A field is missing, malformed, unknown or repeated; details name it."},
+	{MissingIdempotencyKey, http.StatusBadRequest, "Idempotency key missing", "POST /orders without an Idempotency-Key header."},
+	{AuthenticationRequired, http.StatusUnauthorized, "Sign-in required", "The request asks for something that only a signed-in caller may see or do."},
+	{InvalidToken, http.StatusUnauthorized, "Invalid access token", "The bearer token is malformed, expired, revoked, or meant for another resource."},
+	{MissingCredentials, http.StatusUnauthorized, "Credentials missing", "No X-Service-Key-Id header."},
+	{MissingSignature, http.StatusUnauthorized, "Signature headers missing", "A signature header is missing, or the nonce is malformed."},
+	{InvalidTimestamp, http.StatusUnauthorized, "Invalid timestamp", "The timestamp is not in Unix seconds or is more than 300 seconds away."},
+	{InvalidSignature, http.StatusUnauthorized, "Invalid signature", "The signature does not match, or the key is not active."},
+	{ReplayDetected, http.StatusUnauthorized, "Replay detected", "The nonce was used before."},
+	{Forbidden, http.StatusForbidden, "Forbidden", "The caller is known but may not do this."},
+	{InsufficientScope, http.StatusForbidden, "Insufficient scope", "The access token lacks the scope that the operation needs."},
+	{NotFound, http.StatusNotFound, "Not found", "There is no such thing, or it is not the caller's."},
+	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", "The path exists, the method does not; Allow lists those that do."},
+	{Conflict, http.StatusConflict, "Conflict", "The request contradicts the current state."},
+	{PayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", "The body is over the limit."},
+	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "The body is not JSON."},
+	{PriceMismatch, http.StatusUnprocessableEntity, "Price mismatch", "The price sent differs from the current listing price."},
+	{QuoteExpired, http.StatusUnprocessableEntity, "Quote expired", "The quote is older than 10 minutes."},
+	{RateLimited, http.StatusTooManyRequests, "Rate limit exceeded", "Wait for the seconds in Retry-After."},
+	{Internal, http.StatusInternalServerError, "Internal error", "An unexpected error on our side; retry with exponential back-off."},
+	{Unavailable, http.StatusServiceUnavailable, "Temporarily unavailable", "The service is starting, stopping or overloaded; retry after Retry-After."},
+}
+
+var byCode = func() map[Code]Row {
+	m := make(map[Code]Row, len(rows))
+	for _, r := range rows {
+		m[r.Code] = r
+	}
+	return m
+}()
+
+// Codes returns the code table in the order of the documentation.
+func Codes() []Row { return append([]Row(nil), rows...) }
+
+// Status is the HTTP status of the code; 500 for a code that is not in the table.
+func (c Code) Status() int {
+	if r, ok := byCode[c]; ok {
+		return r.Status
+	}
+	return http.StatusInternalServerError
+}
+
+// Title is the short name of the code's kind, the same for every occurrence (RFC 9457, section 3.1.3).
+func (c Code) Title() string { return byCode[c].Title }
+
+// A Field says what is wrong with one field of the input.
+type Field struct {
+	Field  string `json:"field" jsonschema:"the field at fault, with a dotted path and indexes in brackets"`
+	Reason string `json:"reason" jsonschema:"what is wrong with it, or the value expected"`
+}
+
+// An Error is a failure that the caller can act on. Its texts never hold a rejected value, a secret,
+// a token or a signature.
+type Error struct {
+	Code    Code
+	Detail  string        // what went wrong, in plain words
+	Hint    string        // what to do next; may be empty
+	Fields  []Field       // the fields at fault, if any
+	Retry   time.Duration // when to try again; zero: not known
+	Scope   string        // the OAuth scope that would help, for [AuthenticationRequired] and [InsufficientScope]
+	wrapped error
+}
+
+// New returns an error of the code with a formatted detail. A %w verb keeps the cause for [errors.Is].
+func New(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Detail: err.Error(), wrapped: errors.Unwrap(err)}
+}
+
+// Invalid returns a [Validation] error about one field.
+func Invalid(field, reason string, args ...any) *Error {
+	if len(args) > 0 {
+		reason = fmt.Sprintf(reason, args...)
+	}
+	return &Error{Code: Validation, Detail: field + ": " + reason, Fields: []Field{{field, reason}}}
+}
+
+// WithHint returns a copy that tells the caller what to do next.
+func (e Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return &e
+}
+
+// WithField returns a copy with one more field at fault.
+func (e Error) WithField(field, reason string) *Error {
+	e.Fields = append(append([]Field(nil), e.Fields...), Field{field, reason})
+	return &e
+}
+
+// WithRetry returns a copy that says when to try again.
+func (e Error) WithRetry(after time.Duration) *Error {
+	e.Retry = after
+	return &e
+}
+
+// WithScope returns a copy that names the OAuth scope that would help.
+func (e Error) WithScope(scope string) *Error {
+	e.Scope = scope
+	return &e
+}
+
+// Error is the detail and the hint, as [Error.Message].
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message() }
+
+// Message is the text for the caller: the detail, then the hint.
+func (e *Error) Message() string {
+	switch {
+	case e.Hint == "":
+		return e.Detail
+	case e.Detail == "":
+		return e.Hint
+	}
+	return e.Detail + "; " + e.Hint
+}
+
+// Unwrap returns the cause that [New] was given with %w, if any.
+func (e *Error) Unwrap() error { return e.wrapped }
+
+// RetrySeconds is Retry in whole seconds, rounded up; 0 when it is not known.
+func (e *Error) RetrySeconds() int {
+	return int((e.Retry + time.Second - 1) / time.Second)
+}
+
+// From returns the [*Error] inside err, or an [Internal] error that hides err's text and wraps it for the log.
+// A passed deadline becomes [Unavailable]. From(nil) is nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var f *Error
+	if errors.As(err, &f) {
+		return f
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &Error{Code: Unavailable, Detail: "the answer was not ready in time", Hint: "retry in a few seconds", Retry: 5 * time.Second, wrapped: err}
+	}
+	return &Error{Code: Internal, Detail: "something failed on our side", Hint: "retry with exponential back-off, and send us the request id if it lasts", wrapped: err}
+}
+
+// Is reports whether err is a fault of the code.
+func Is(err error, code Code) bool {
+	var f *Error
+	return errors.As(err, &f) && f.Code == code
+}

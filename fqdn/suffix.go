@@ -1,0 +1,83 @@
+package fqdn
+
+import (
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// Suffixes knows under which suffixes names are registered: the ICANN section of the Public Suffix List
+// (publicsuffix.org) for delegated top-level domains, and what the operator adds. It is immutable.
+type Suffixes struct {
+	delegated map[string]bool
+	added     map[string]bool
+}
+
+// NewSuffixes takes the delegated top-level domains and the suffixes that the operator adds, both in A-label form.
+// An added suffix may be longer than the listed one (the longest wins) or not be delegated at all.
+func NewSuffixes(delegated, added []string) *Suffixes {
+	s := &Suffixes{delegated: make(map[string]bool, len(delegated)), added: make(map[string]bool, len(added))}
+	for _, d := range delegated {
+		s.delegated[d] = true
+	}
+	for _, a := range added {
+		s.added[a] = true
+	}
+	return s
+}
+
+// Of returns the suffix of the name, which may be the name itself, and whether it is known: an unknown suffix
+// belongs to no registry that we could ask.
+func (s *Suffixes) Of(n Name) (suffix Name, known bool) {
+	listed := icannSuffix(n.ascii)
+	tldKnown := s.delegated[n.TLD()]
+	for rest := n.ascii; ; {
+		if s.added[rest] {
+			return Name{rest}, true
+		}
+		if rest == listed && tldKnown {
+			return Name{rest}, true
+		}
+		_, after, more := strings.Cut(rest, ".")
+		if !more {
+			return Name{rest}, false
+		}
+		rest = after
+	}
+}
+
+// Known reports whether names are registered directly under the suffix.
+func (s *Suffixes) Known(suffix Name) bool {
+	got, known := s.Of(suffix)
+	return known && got == suffix
+}
+
+// Registrable returns the name that is registered when n is used, one label under its suffix:
+// "www.a.co.uk" gives "a.co.uk". It refuses with an [*Error] a bare suffix and a name under an unknown one.
+func (s *Suffixes) Registrable(n Name) (registrable, suffix Name, err error) {
+	suffix, known := s.Of(n)
+	if !known {
+		return Name{}, Name{}, &Error{"has an unknown suffix; it is not a delegated top-level domain"}
+	}
+	if n == suffix {
+		return Name{}, Name{}, &Error{"is a suffix itself; put a label in front of it, such as example." + suffix.ascii}
+	}
+	left := strings.TrimSuffix(n.ascii, "."+suffix.ascii)
+	return Name{n.ascii[strings.LastIndexByte(left, '.')+1:]}, suffix, nil
+}
+
+// icannSuffix is the suffix by the ICANN section alone: names below a privately listed suffix such as github.io
+// are its owner's to hand out, not a registry's.
+func icannSuffix(ascii string) string {
+	for {
+		suffix, icann := publicsuffix.PublicSuffix(ascii)
+		if icann {
+			return suffix
+		}
+		_, rest, more := strings.Cut(suffix, ".")
+		if !more {
+			return suffix
+		}
+		ascii = rest
+	}
+}
