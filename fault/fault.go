@@ -119,12 +119,13 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: err.Error(), wrapped: errors.Unwrap(err)}
 }
 
-// Invalid returns a [Validation] error about one field.
+// Invalid returns a [Validation] error about one field. The reason reads as the rest of a sentence that begins
+// with the field: "is required", "must be at most 100".
 func Invalid(field, reason string, args ...any) *Error {
 	if len(args) > 0 {
 		reason = fmt.Sprintf(reason, args...)
 	}
-	return &Error{Code: Validation, Detail: field + ": " + reason, Fields: []Field{{field, reason}}}
+	return &Error{Code: Validation, Detail: field + " " + reason, Fields: []Field{{field, reason}}}
 }
 
 // WithHint returns a copy that tells the caller what to do next.

@@ -1,0 +1,83 @@
+package op
+
+import (
+	"context"
+	"slices"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// The scopes of the public API.
+const (
+	ScopePricing = "pricing:read"  // see real marketplace prices
+	ScopeDomains = "domains:write" // manage the account's own names
+)
+
+// A Caller is who asks. The zero Caller is anonymous.
+type Caller struct {
+	Account string   // id of the signed-in account; empty: anonymous
+	Scopes  []string // what the account granted
+}
+
+// Anonymous reports whether nobody is signed in.
+func (c Caller) Anonymous() bool { return c.Account == "" }
+
+// Has reports whether the caller holds the scope.
+func (c Caller) Has(scope string) bool { return slices.Contains(c.Scopes, scope) }
+
+func (c Caller) need(scope string) error {
+	switch {
+	case scope == "" || c.Has(scope):
+		return nil
+	case c.Anonymous():
+		return fault.New(fault.AuthenticationRequired, "this needs a signed-in caller").
+			WithHint("sign in with OAuth and ask for the scope %s", scope).WithScope(scope)
+	}
+	return fault.New(fault.InsufficientScope, "the access token lacks the scope %s", scope).
+		WithHint("sign in again and ask for it").WithScope(scope)
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context in which operations run for c.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerFrom returns who asks; anonymous where no door has said.
+func CallerFrom(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}
+
+// An Event is a part of an answer that is known before the whole: item Done of Total. Item is encodable as JSON;
+// it is nil where only the progress is of interest.
+type Event struct {
+	Item        any
+	Done, Total int
+}
+
+type emitterKey struct{}
+
+// WithEmitter returns a context whose operations hand their events to emit as they happen. emit may be called from
+// several goroutines, but never after the call has returned.
+func WithEmitter(ctx context.Context, emit func(Event)) context.Context {
+	return context.WithValue(ctx, emitterKey{}, emit)
+}
+
+// WithoutEmitter returns a context whose operations emit nothing, for a call inside a call.
+func WithoutEmitter(ctx context.Context) context.Context {
+	return context.WithValue(ctx, emitterKey{}, (func(Event))(nil))
+}
+
+func emitterFrom(ctx context.Context) func(Event) {
+	emit, _ := ctx.Value(emitterKey{}).(func(Event))
+	return emit
+}
+
+// Emit hands an event to whoever listens; without a listener it does nothing.
+func Emit(ctx context.Context, e Event) {
+	if emit := emitterFrom(ctx); emit != nil {
+		emit(e)
+	}
+}

@@ -1,0 +1,256 @@
+// Package op is the idea of an operation: what the service can do, described once for every door.
+//
+// An [Operation] is a typed value: a name, when to use it, a route, input and output types, limits and a function.
+// A [Set] of them is all that a door needs: it finds an operation by name or by route, checks raw JSON input
+// against the schema that the input type implies, runs the operation for the caller in the context, and gets the
+// answer as encoded JSON. No door knows what an operation means; no operation knows which door was used.
+package op
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// An Operation is one thing that the service can do for a caller.
+//
+// In and Out are structs of plain values: no pointers, optional fields marked omitzero, constraints in the Schema
+// method of a named type. Their JSON Schemas are inferred once, by [NewSet].
+type Operation[In, Out any] struct {
+	Name  string // a promise: the tool name, the batch op and the operationId at once
+	Title string // a short name for people
+	Doc   string // tells a person or a model when to use the operation and what it cannot do
+
+	Route  Route  // where it stands in the HTTP API
+	Batch  bool   // may be a part of a batch
+	Tool   bool   // is offered as an MCP tool
+	Scope  string // the scope that a caller needs; empty: anybody
+	Effect Effect // what it does to the world
+
+	Limit Class                 // the rate limit that a call draws on
+	Cost  func(In) []Charge     // what a call draws; nil: one of Limit
+	Reuse *Reuse[In, Out]       // how encoded answers may be given again; nil: never
+	Keeps time.Duration         // how long any cache may keep a public answer; zero: it must revalidate
+	Wrap  func(In, error) error // rewrites the errors of Do for this operation; nil: none
+
+	Example In // a call that works against the demo data
+	Do      func(context.Context, In) (Out, error)
+}
+
+// A Route is a method and a path with {name} wildcards that are fields of the input.
+type Route struct {
+	Method string
+	Path   string
+	Status int // of success; zero: 200
+}
+
+// An Effect says what an operation does to the world.
+type Effect int
+
+// The effects. Only reads may be repeated and cached freely.
+const (
+	Reads  Effect = iota // changes nothing
+	Writes               // changes something of the caller's, and may destroy
+)
+
+// A Class names a rate limit.
+type Class string
+
+// The limit classes of the public API.
+const (
+	Lookup Class = "lookup" // asks registries
+	Read   Class = "read"   // answers from memory or the store
+)
+
+// A Charge is what a call draws on a limit.
+type Charge struct {
+	Class Class
+	Count int
+}
+
+// Reuse says how an encoded answer may be given again to an equal request. It holds for requests with the same
+// input bytes, the same view and the same stamp.
+type Reuse[In, Out any] struct {
+	For   func(In, Out) time.Duration  // how long this answer holds; zero: not at all
+	View  func(context.Context) string // callers with equal views get equal answers; "" is the public view; nil: all are public
+	Stamp func() uint64                // changes whenever stored data behind the answers does; nil: never
+}
+
+// A Definition is an [Operation] of any types. [NewSet] takes them.
+type Definition interface{ erase(*Set) (*Op, error) }
+
+// An Op is an operation with its types erased, as doors see it. Its fields must not be changed.
+type Op struct {
+	Name, Title, Doc string
+	Route            Route
+	Batch, Tool      bool
+	Scope            string
+	Effect           Effect
+	Limit            Class
+	Keeps            time.Duration
+	Varies           bool               // different callers may get different answers
+	In, Out          *jsonschema.Schema // schemas of input and output, types inlined
+	Example          json.RawMessage    // an input that works against the demo data
+
+	check *checker
+	begin func(ctx context.Context, o *Op, raw []byte) (*Call, error)
+	zero  func() any
+}
+
+// An Answer is the encoded result of a call. JSON must not be changed: other calls may share it.
+type Answer struct {
+	JSON   []byte
+	ETag   string // strong, quoted (RFC 9110, section 8.8.3)
+	Public bool   // holds nothing that only this caller may see
+}
+
+// A Call is an operation about to run: its input is checked, its cost is known.
+type Call struct {
+	Charges []Charge
+	run     func(context.Context) (Answer, error)
+}
+
+// Run runs the operation or hands out the answer that is already known.
+func (c *Call) Run(ctx context.Context) (Answer, error) { return c.run(ctx) }
+
+// Begin checks the caller's scope and the raw input, a JSON object, and says what the call costs. Errors are
+// *fault.Error: [fault.AuthenticationRequired], [fault.InsufficientScope] or [fault.Validation].
+func (o *Op) Begin(ctx context.Context, raw []byte) (*Call, error) {
+	if err := CallerFrom(ctx).need(o.Scope); err != nil {
+		return nil, err
+	}
+	return o.begin(ctx, o, raw)
+}
+
+// Call begins and runs.
+func (o *Op) Call(ctx context.Context, raw []byte) (Answer, error) {
+	c, err := o.Begin(ctx, raw)
+	if err != nil {
+		return Answer{}, err
+	}
+	return c.Run(ctx)
+}
+
+// Zero returns the encoded zero output, which a test holds against Out.
+func (o *Op) Zero() ([]byte, error) { return encode(o.zero()) }
+
+// charge is what a call costs for which no Cost was given, or whose input was refused.
+func (o *Op) charge() []Charge { return []Charge{{o.Limit, 1}} }
+
+// Refused is what a call costs whose input was refused.
+func (o *Op) Refused() []Charge { return o.charge() }
+
+func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
+	in, err := inferSchema(reflect.TypeFor[In]())
+	if err != nil {
+		return nil, err
+	}
+	out, err := inferSchema(reflect.TypeFor[Out]())
+	if err != nil {
+		return nil, err
+	}
+	check, err := compile(in)
+	if err != nil {
+		return nil, err
+	}
+	if d.Do == nil || d.Doc == "" || d.Title == "" || d.Limit == "" {
+		return nil, errors.New("Title, Doc, Limit and Do are required")
+	}
+	example, err := json.Marshal(d.Example)
+	if err != nil {
+		return nil, err
+	}
+	if err := check.check(example); err != nil {
+		return nil, fmt.Errorf("the example does not fit the schema: %w", err)
+	}
+	if d.Route.Status == 0 {
+		d.Route.Status = 200
+	}
+	in.Examples = nil
+	return &Op{
+		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
+		Effect: d.Effect, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
+		Varies: d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
+		begin:  d.beginner(set, newFiller(reflect.TypeFor[Out]())),
+		zero: func() any {
+			var out Out
+			newFiller(reflect.TypeFor[Out]()).fill(reflect.ValueOf(&out).Elem())
+			return out
+		},
+	}, nil
+}
+
+// beginner returns the function behind [Op.Begin]: the known answer if there is one, else check, decode and run.
+func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Context, *Op, []byte) (*Call, error) {
+	return func(ctx context.Context, o *Op, raw []byte) (*Call, error) {
+		public, reusable := d.Scope == "", false
+		var key answerKey
+		if d.Reuse != nil && len(raw) <= maxReusedInput && emitterFrom(ctx) == nil {
+			key, reusable = d.Reuse.key(ctx, o.Name, raw), true
+			if known, ok := set.answers.Get(key); ok {
+				return &known.Call, nil
+			}
+		}
+		if d.Reuse != nil && d.Reuse.View != nil {
+			public = d.Reuse.View(ctx) == ""
+		}
+		if err := o.check.check(raw); err != nil {
+			return nil, err
+		}
+		var in In
+		if err := json.Unmarshal(raw, &in); err != nil {
+			return nil, fmt.Errorf("decode checked input of %s: %w", o.Name, err)
+		}
+		charges := o.charge()
+		if d.Cost != nil {
+			charges = d.Cost(in)
+		}
+		return &Call{Charges: charges, run: func(ctx context.Context) (Answer, error) {
+			out, err := d.Do(ctx, in)
+			if err != nil {
+				if d.Wrap != nil {
+					err = d.Wrap(in, err)
+				}
+				return Answer{}, err
+			}
+			filler.fill(reflect.ValueOf(&out).Elem())
+			body, err := encode(out)
+			if err != nil {
+				return Answer{}, fmt.Errorf("encode answer of %s: %w", o.Name, err)
+			}
+			answer := Answer{JSON: body, ETag: etag(body), Public: public}
+			if reusable {
+				set.keep(key, answer, charges, d.Reuse.For(in, out))
+			}
+			return answer, nil
+		}}, nil
+	}
+}
+
+func (r *Reuse[In, Out]) key(ctx context.Context, name string, raw []byte) answerKey {
+	key := answerKey{op: name, input: string(raw)}
+	if r.View != nil {
+		key.view = r.View(ctx)
+	}
+	if r.Stamp != nil {
+		key.stamp = r.Stamp()
+	}
+	return key
+}
+
+// encode is json.Marshal without the escaping of <, > and & that only script blocks in HTML need.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
