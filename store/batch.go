@@ -1,0 +1,229 @@
+package store
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Bounds of one batch, so that its first member does not wait for ever for its commit.
+const (
+	batchMembers = 256
+	batchTime    = 20 * time.Millisecond
+)
+
+// A writer is the one connection that writes, and the queue before it. Transactions that queue up while
+// another runs or while a commit waits for the disk join one SQLite transaction, a savepoint each, and
+// share its commit: one fsync for all of them. Each runs in its caller's goroutine, which holds the turn.
+//
+// A member that fails undoes its own savepoint only. When the commit fails, it fails for all.
+type writer struct {
+	open func(context.Context) (*liteConn, error)
+
+	mu      sync.Mutex // guards what follows, down to the blank line
+	busy    bool       // someone has the turn
+	closed  bool
+	waiting list.List // of chan struct{}, closed when the turn is theirs
+
+	conn  *liteConn // used by who has the turn; nil: to be opened
+	batch *batch    // the one that is open; nil: none
+}
+
+// A batch is one SQLite transaction that some callers share.
+type batch struct {
+	members int
+	began   time.Time
+	err     error         // set before done is closed: nothing was kept
+	done    chan struct{} // closed after the commit
+}
+
+// do runs fn as a member of a batch and returns when the batch is committed.
+func (w *writer) do(ctx context.Context, fn func(Tx) error) error {
+	if err := w.enter(ctx); err != nil {
+		return err
+	}
+	b, err := w.join(ctx)
+	if err != nil {
+		w.leave()
+		return err
+	}
+	err = w.run(b, fn)
+	w.leave()
+	<-b.done
+	if b.err != nil { // what fn saw never was, its refusal included
+		return b.err
+	}
+	return err
+}
+
+// enter waits for the turn.
+func (w *writer) enter(ctx context.Context) error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return ErrClosed
+	}
+	if !w.busy {
+		w.busy = true
+		w.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	place := w.waiting.PushBack(turn)
+	w.mu.Unlock()
+
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-turn: // at the same instant; join sees the context
+		return nil
+	default:
+		w.waiting.Remove(place)
+		return ctx.Err()
+	}
+}
+
+// join returns the open batch, or opens one.
+func (w *writer) join(ctx context.Context) (*batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if w.batch != nil {
+		w.batch.members++
+		return w.batch, nil
+	}
+	if w.conn == nil {
+		conn, err := w.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w.conn = conn
+	}
+	if err := w.conn.control("BEGIN IMMEDIATE"); err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	w.batch = &batch{members: 1, began: time.Now(), done: make(chan struct{})}
+	return w.batch, nil
+}
+
+// run calls fn inside a savepoint. When fn does not return, by a panic or by [runtime.Goexit], its
+// changes are undone and the turn goes to the next before the goroutine unwinds further.
+func (w *writer) run(b *batch, fn func(Tx) error) error {
+	if err := w.conn.control("SAVEPOINT member"); err != nil {
+		b.err = errors.Join(errLost, err)
+		return err
+	}
+	s := &session{conn: w.conn, detach: true}
+	returned := false
+	defer func() {
+		if !returned {
+			s.end(nil)
+			w.undo(b)
+			w.leave()
+		}
+	}()
+	err := fn(Tx{s})
+	returned = true
+	if err = s.end(err); err != nil {
+		w.undo(b)
+		return err
+	}
+	if err := w.conn.control("RELEASE member"); err != nil {
+		b.err = errors.Join(errLost, err)
+	}
+	return nil
+}
+
+// undo takes back the changes of one member. Some failures, such as a full disk, make SQLite undo the
+// whole transaction; then the savepoint is gone, and the batch with it.
+func (w *writer) undo(b *batch) {
+	err := w.conn.control("ROLLBACK TO member")
+	if err == nil {
+		err = w.conn.control("RELEASE member")
+	}
+	if err != nil {
+		b.err = errors.Join(errLost, err)
+	}
+}
+
+// leave hands the turn to the next in the queue. Unless that one may join the open batch, the batch is
+// committed first.
+func (w *writer) leave() {
+	w.mu.Lock()
+	b := w.batch
+	if b == nil || b.err == nil && b.members < batchMembers && time.Since(b.began) < batchTime && w.waiting.Len() > 0 {
+		w.next()
+		w.mu.Unlock()
+		return
+	}
+	w.mu.Unlock()
+
+	w.commit(b)
+	w.batch = nil
+	close(b.done)
+
+	w.mu.Lock()
+	w.next()
+	w.mu.Unlock()
+}
+
+// next passes the turn on. The caller has locked mu.
+func (w *writer) next() {
+	first := w.waiting.Front()
+	if first == nil {
+		w.busy = false
+		return
+	}
+	close(w.waiting.Remove(first).(chan struct{}))
+}
+
+// commit ends the transaction of the batch. After a failure the connection is in a state that is not
+// worth guessing at, so the next batch gets another; closing it rolls back.
+func (w *writer) commit(b *batch) {
+	if b.err == nil {
+		if err := w.conn.control("COMMIT"); err != nil {
+			b.err = fmt.Errorf("commit: %w", err)
+		}
+	}
+	if b.err != nil {
+		w.conn.close()
+		w.conn = nil
+	}
+}
+
+// close refuses further callers, waits for those in the queue and closes the connection.
+func (w *writer) close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	turn := make(chan struct{})
+	if w.busy {
+		w.waiting.PushBack(turn)
+	} else {
+		w.busy = true
+		close(turn)
+	}
+	w.mu.Unlock()
+
+	<-turn // and keep it
+	if w.batch != nil {
+		w.commit(w.batch)
+		close(w.batch.done)
+		w.batch = nil
+	}
+	if w.conn == nil {
+		return nil
+	}
+	return w.conn.close()
+}

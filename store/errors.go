@@ -1,0 +1,66 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrClosed is the failure of a call on a closed [DB].
+var ErrClosed = errors.New("store: closed")
+
+// errLost ends the transactions of a batch that was rolled back through no fault of theirs.
+var errLost = errors.New("store: batch rolled back")
+
+// IsUnique reports whether err says that a row with the same key exists.
+func IsUnique(err error) bool {
+	return isCode(err, "23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID)
+}
+
+// IsForeignKey reports whether err says that a row refers to one that does not exist, or is still referred to.
+func IsForeignKey(err error) bool {
+	return isCode(err, "23503", sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
+}
+
+// IsCheck reports whether err says that a row breaks a CHECK or NOT NULL constraint.
+func IsCheck(err error) bool {
+	return isCode(err, "23514", sqlite3.SQLITE_CONSTRAINT_CHECK) || isCode(err, "23502", sqlite3.SQLITE_CONSTRAINT_NOTNULL)
+}
+
+// IsNoRows reports whether err says that a query found nothing.
+func IsNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// IsRetryable reports whether err says that a transaction was undone only because of others at the same
+// time, so that it may succeed when it is run again. [DB.Tx] does that by itself.
+func IsRetryable(err error) bool {
+	if errors.Is(err, errLost) {
+		return true
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		// serialization_failure, deadlock_detected, lock_not_available
+		return pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "55P03"
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		primary := lite.Code() & 0xff
+		return primary == sqlite3.SQLITE_BUSY || primary == sqlite3.SQLITE_LOCKED
+	}
+	return false
+}
+
+// isCode reports whether err is the PostgreSQL error of that SQLSTATE or one of those SQLite errors.
+func isCode(err error, state string, codes ...int) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == state
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		for _, code := range codes {
+			if lite.Code() == code {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,201 @@
+// Package store is the database underfoot: open, migrate, run transactions, and bear the few
+// differences between SQLite and PostgreSQL. It knows no table's meaning.
+//
+// The packages above keep one hand-written SQL text for both engines: $1 binds, RETURNING, ON CONFLICT,
+// times as BIGINT microseconds ([Micros]), money as BIGINT, ids as TEXT ([NewID]), bytes as BYTEA.
+// Transactions are serializable on both: SQLite runs one writer at a time and lets many small
+// transactions share one fsync, PostgreSQL refuses what would not serialize and [DB.Tx] runs it again.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// An Engine names the database software, for the few places where the two differ.
+type Engine string
+
+// The engines.
+const (
+	SQLite   Engine = "sqlite"
+	Postgres Engine = "postgres"
+)
+
+// Config says where the database is. One of URL, Temporary and Dir is used, in this order.
+type Config struct {
+	URL       string // postgres://…: any number of processes may share it
+	Temporary bool   // an embedded store in a temporary directory, removed by Close
+	Dir       string // directory of the embedded store, created with mode 0700
+
+	NoMigrate bool             // leave the schema as it is; for tools that look before they migrate
+	Conns     int              // most connections at once, readers for SQLite; 0: a default for the engine
+	Logger    *slog.Logger     // nil: nothing is logged
+	Now       func() time.Time // nil: time.Now
+}
+
+// A DB is an open database. It is safe for concurrent use.
+type DB struct {
+	cfg    Config
+	engine engine
+	owner  string // names this handle as holder of leases
+}
+
+// engine is what SQLite and PostgreSQL do differently.
+type engine interface {
+	name() Engine
+	write(ctx context.Context, fn func(Tx) error) error // one attempt
+	read(ctx context.Context, fn func(Tx) error) error
+	migrate(ctx context.Context) ([]int64, error)
+	backup(ctx context.Context, path string) error
+	check(ctx context.Context) (Report, error)
+	close() error
+}
+
+// Open opens the database, makes sure that it keeps what it is told, and brings its schema up to date.
+// It fails with one clear sentence when the directory cannot be written, the URL is wrong, the server
+// cannot be reached, another process holds the store, or the schema is newer than this program.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	db := &DB{cfg: cfg, owner: NewID("proc")}
+	var err error
+	switch {
+	case cfg.URL != "":
+		db.engine, err = openPostgres(ctx, cfg)
+	case cfg.Temporary || cfg.Dir != "":
+		db.engine, err = openSQLite(ctx, cfg)
+	default:
+		err = errors.New("neither a directory nor a database URL is given")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if !cfg.NoMigrate {
+		if _, err := db.Migrate(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("open store: %w", err), db.engine.close())
+		}
+	}
+	return db, nil
+}
+
+// Engine is the software underneath.
+func (db *DB) Engine() Engine { return db.engine.name() }
+
+// Now is the clock given to [Open].
+func (db *DB) Now() time.Time { return db.cfg.Now() }
+
+// Limits of a retried transaction. With full jitter the waits add up to about half a second on average.
+const (
+	maxAttempts = 12
+	firstWait   = 2 * time.Millisecond
+	longestWait = 100 * time.Millisecond
+)
+
+// Tx runs fn in a serializable read-write transaction: all that fn did is kept when Tx returns nil, and
+// nothing of it otherwise. What fn saw and wrote is durable when Tx returns.
+//
+// An error of fn is returned as it is, after a rollback; a panic of fn rolls back and goes on. A statement
+// that fails ends the transaction, on both engines: fn can only return, so it says ON CONFLICT where it
+// expects one. Fn may run more than once, when the engine could not serialize it ([IsRetryable]), so it
+// must set, not add to, what it shares with the caller. It must be short, wait for nothing but the database,
+// and not call Tx. After the last attempt Tx returns the engine's error.
+func (db *DB) Tx(ctx context.Context, fn func(Tx) error) error {
+	wait := firstWait
+	for attempt := 1; ; attempt++ {
+		err := db.engine.write(ctx, fn)
+		if err == nil || !IsRetryable(err) || attempt == maxAttempts {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(wait) + time.Microsecond):
+		}
+		wait = min(2*wait, longestWait)
+	}
+}
+
+// Read runs fn on a snapshot that nothing changes while fn looks at it. It never waits for a writer.
+// Fn runs once, may not write, and should be short: a snapshot held for long keeps SQLite from
+// reusing its log.
+func (db *DB) Read(ctx context.Context, fn func(Tx) error) error {
+	return db.engine.read(ctx, fn)
+}
+
+// Migrate brings the schema up to date and returns the versions that were applied, none if it was.
+// Any number of processes may call it at once. It fails on a schema newer than this program.
+func (db *DB) Migrate(ctx context.Context) ([]int64, error) {
+	applied, err := db.engine.migrate(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	if len(applied) > 0 {
+		db.cfg.Logger.Info("schema migrated", "engine", string(db.Engine()), "versions", applied)
+	}
+	return applied, nil
+}
+
+// Backup writes a consistent copy of the embedded store to a file that does not exist yet, without
+// stopping writers; the copy is opened and checked before Backup returns. PostgreSQL has its own tools,
+// pg_dump and continuous archiving, and Backup says so.
+func (db *DB) Backup(ctx context.Context, path string) error {
+	if err := db.engine.backup(ctx, path); err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	return nil
+}
+
+// Check reads the whole database looking for damage and compares its schema and settings with what this
+// program needs. A problem found is a line in the report; the error is for a check that could not be done.
+func (db *DB) Check(ctx context.Context) (Report, error) {
+	r, err := db.engine.check(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("check: %w", err)
+	}
+	return r, nil
+}
+
+// A Report is what [DB.Check] found.
+type Report struct {
+	Engine   Engine            `json:"engine"`
+	Version  string            `json:"version"`  // of the engine
+	Schema   int64             `json:"schema"`   // version of the schema in the database
+	Wanted   int64             `json:"wanted"`   // version of the schema that this program has
+	Settings map[string]string `json:"settings"` // those on which durability rests
+	Problems []string          `json:"problems"` // empty: all is well
+}
+
+// checkSchema adds a problem when the schema is not the one that this program has.
+func (r *Report) checkSchema() {
+	switch {
+	case r.Schema < r.Wanted:
+		r.Problems = append(r.Problems, fmt.Sprintf("schema %d is older than this program's %d: run db migrate", r.Schema, r.Wanted))
+	case r.Schema > r.Wanted:
+		r.Problems = append(r.Problems, fmt.Sprintf("schema %d is newer than this program's %d: update the program", r.Schema, r.Wanted))
+	}
+}
+
+// String is the report in lines for a terminal.
+func (r Report) String() string {
+	if len(r.Problems) == 0 {
+		return fmt.Sprintf("%s %s, schema %d: no problems", r.Engine, r.Version, r.Schema)
+	}
+	return fmt.Sprintf("%s %s, schema %d:\n%s", r.Engine, r.Version, r.Schema, strings.Join(r.Problems, "\n"))
+}
+
+// Close waits for the transactions that run and closes the database. Later calls fail with [ErrClosed].
+func (db *DB) Close() error {
+	if err := db.engine.close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
