@@ -1,0 +1,118 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Fault is one way in which a host misbehaves when asked about a name. It concerns one protocol; the other two
+// answer as ever.
+type Fault string
+
+// Faults of RDAP.
+const (
+	BadRequest      Fault = "400"              // status 400 with an RDAP error
+	Denied          Fault = "403"              // status 403 with an RDAP error
+	TooMany         Fault = "429"              // status 429 with an RDAP error and Retry-After in seconds
+	TooManyDate     Fault = "429-date"         // as TooMany, with Retry-After as a date
+	Broken          Fault = "503"              // status 503 with a page of HTML
+	HTMLNotFound    Fault = "html-404"         // status 404 with a page of HTML
+	ForeignNotFound Fault = "foreign-404"      // a redirect to another host, which answers 404
+	WrongName       Fault = "wrong-name"       // a well-formed answer about another name
+	Truncated       Fault = "truncated"        // the first half of the answer, as if it were whole
+	Cut             Fault = "cut"              // the connection ends in the middle of the answer
+	Junk            Fault = "junk"             // status 200 with octets that are not JSON
+	Deep            Fault = "deep"             // status 200 with JSON nested 100 000 deep
+	Slow            Fault = "slow"             // the right answer, one octet each 100 ms
+	Endless         Fault = "endless"          // a JSON string that never ends
+	RedirectLoop    Fault = "redirect-loop"    // a redirect to itself
+	RedirectPrivate Fault = "redirect-private" // a redirect to a link-local address
+	RelatedPrivate  Fault = "related-private"  // the right answer, with the registrar's link to a private address
+)
+
+// Faults of WHOIS.
+const (
+	WhoisThrottle        Fault = "whois-throttle"         // the house's text for too many queries
+	WhoisDenied          Fault = "whois-denied"           // a text that denies access
+	WhoisSilent          Fault = "whois-silent"           // the connection is closed without an answer
+	WhoisSlow            Fault = "whois-slow"             // the right answer, one octet each 100 ms
+	WhoisEndless         Fault = "whois-endless"          // a comment that never ends
+	WhoisWrongName       Fault = "whois-wrong-name"       // a well-formed answer about another name
+	WhoisReferralLoop    Fault = "whois-referral-loop"    // an answer that names the asked host as the registrar's
+	WhoisReferralPrivate Fault = "whois-referral-private" // an answer that names a private address as the registrar's host
+)
+
+// Faults of DNS.
+const (
+	DNSFailure Fault = "dns-servfail" // SERVFAIL
+	DNSRefused Fault = "dns-refused"  // REFUSED
+	DNSSilent  Fault = "dns-silent"   // no answer
+)
+
+// RetryAfter is the wait that the throttling faults ask for.
+const RetryAfter = 20 * time.Second
+
+const (
+	dripEvery    = 100 * time.Millisecond // between two octets of a slow answer
+	linkLocal    = "169.254.169.254"      // RFC 3927; where clouds keep credentials
+	privateHost  = "10.0.0.1"             // RFC 1918
+	otherLabel   = "somebody-else"        // whom the answers about a wrong name are about
+	namedByLabel = "fault-"
+)
+
+// Faults returns every fault: RDAP, then WHOIS, then DNS.
+func Faults() []Fault {
+	return []Fault{
+		BadRequest, Denied, TooMany, TooManyDate, Broken, HTMLNotFound, ForeignNotFound, WrongName, Truncated, Cut,
+		Junk, Deep, Slow, Endless, RedirectLoop, RedirectPrivate, RelatedPrivate,
+		WhoisThrottle, WhoisDenied, WhoisSilent, WhoisSlow, WhoisEndless, WhoisWrongName, WhoisReferralLoop, WhoisReferralPrivate,
+		DNSFailure, DNSRefused, DNSSilent,
+	}
+}
+
+// Name is the name below the suffix that always shows the fault: "fault-429.test".
+func (f Fault) Name(suffix string) string { return namedByLabel + string(f) + "." + suffix }
+
+// namedFault is the fault that a name stands for by its label.
+func namedFault(name string) (Fault, bool) {
+	label, suffix, _ := strings.Cut(name, ".")
+	after, ok := strings.CutPrefix(label, namedByLabel)
+	if !ok || operatorOf[suffix] == nil || !slices.Contains(Faults(), Fault(after)) {
+		return "", false
+	}
+	return Fault(after), true
+}
+
+// Fail makes the hosts misbehave when asked about the target, at most one fault for each protocol: a name, or a
+// suffix for every name below it. It replaces what was set for the target before; without faults it restores it.
+// A fault that does not exist is a mistake of the caller's and panics.
+func (r *Registry) Fail(target string, faults ...Fault) {
+	for _, f := range faults {
+		if !slices.Contains(Faults(), f) {
+			panic(fmt.Sprintf("registry: there is no fault %q", f))
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults[canonical(target)] = append([]Fault(nil), faults...)
+}
+
+// faultOf is the fault of the name in one protocol, whose faults are the keys of known: the one set for the name,
+// else the one of its label, else the one set for its suffix; "" when it has none.
+func faultOf[V any](r *Registry, name string, known map[Fault]V) Fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	set := slices.Clone(r.faults[name])
+	if f, ok := namedFault(name); ok {
+		set = append(set, f)
+	}
+	set = append(set, r.faults[suffixOf(name)]...)
+	for _, f := range set {
+		if _, ok := known[f]; ok {
+			return f
+		}
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package registry
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/namewharf/namewharf/fqdn"
+)
+
+// An operator runs the hosts of its suffixes.
+type operator struct {
+	name     string
+	suffixes []string
+	rdap     bool   // has an RDAP host
+	house    *house // how its WHOIS host writes; nil: it has none
+	thin     bool   // knows no registrant; its replies lead to the registrar's hosts
+	wildcard bool   // DNS answers for every name below its suffixes
+}
+
+// registrarName is the operator that stands for every registrar: it serves the registered names of thin suffixes.
+const registrarName = "northgate"
+
+var operators = []operator{
+	{name: "meridian", suffixes: []string{"com", "net"}, rdap: true, house: &meridianHouse, thin: true},
+	{name: registrarName, rdap: true, house: &registrarHouse},
+	{name: "commons", suffixes: []string{"org", "info", "io", "ai"}, rdap: true, house: &commonsHouse},
+	{name: "adriatic", suffixes: []string{"me"}, house: &commonsHouse},
+	{name: "workshop", suffixes: []string{"app", "dev"}, rdap: true},
+	{name: "bazaar", suffixes: []string{"xyz", "shop"}, rdap: true, house: &bazaarHouse},
+	{name: "andes", suffixes: []string{"co", "us"}, rdap: true, house: &andesHouse},
+	{name: "albion", suffixes: []string{"uk", "co.uk"}, rdap: true, house: &albionHouse},
+	{name: "rhein", suffixes: []string{"de"}, house: &rheinHouse},
+	{name: "union", suffixes: []string{"eu"}, house: &unionHouse},
+	{name: "hinode", suffixes: []string{"jp"}, house: &hinodeHouse},
+	{name: "hexagon", suffixes: []string{"fr"}, rdap: true},
+	{name: "alpine", suffixes: []string{"ch"}, rdap: true},
+	{name: "lagoon", suffixes: []string{"ws"}, rdap: true, wildcard: true},
+	{name: "bench", suffixes: []string{"test"}, rdap: true},
+	{name: "folio", suffixes: []string{"example"}, house: &commonsHouse},
+}
+
+// operatorOf is the operator of each suffix.
+var operatorOf = func() map[string]*operator {
+	m := map[string]*operator{}
+	for i := range operators {
+		for _, s := range operators[i].suffixes {
+			m[s] = &operators[i]
+		}
+	}
+	return m
+}()
+
+// Suffixes returns the suffixes under which the registry has names, in alphabetical order.
+func Suffixes() []string {
+	all := make([]string, 0, len(operatorOf))
+	for s := range operatorOf {
+		all = append(all, s)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// suffixOf returns the longest suffix of the name that the registry serves; "" when there is none. A suffix is a
+// suffix of itself.
+func suffixOf(name string) string {
+	for rest := name; rest != ""; {
+		if operatorOf[rest] != nil {
+			return rest
+		}
+		_, rest, _ = strings.Cut(rest, ".")
+	}
+	return ""
+}
+
+// canonical is the A-label form of a name in lower case without the root dot. What is no domain name, such as one
+// with an underscore, is only lower-cased.
+func canonical(name string) string {
+	if n, err := fqdn.Parse(name); err == nil {
+		return n.String()
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(name), "."))
+}
