@@ -1,0 +1,197 @@
+// Package words is English as names are made of it: where the words of a label begin, and which words are near
+// in meaning.
+//
+// The word list and the neighbours come from WordNet, SCOWL and hand-written groups of naming words; see NOTICE
+// and the program in gen.
+package words
+
+//go:generate go run ./gen
+
+import (
+	_ "embed"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+//go:embed english.txt
+var english string
+
+// An ID names a word of a [Lexicon]; 0 names none. Ids are dense: from 1 to [Lexicon.Len].
+type ID uint32
+
+// A Link leads to a word that is near in meaning.
+type Link struct {
+	To       ID
+	Strength float32 // from 0 to 1, and 1 only for the word itself
+}
+
+// A Lexicon is a word list with frequencies, base forms and neighbours. It is immutable.
+type Lexicon struct {
+	nodes  []node
+	words  []word // by ID; the first is unused
+	links  []Link
+	source string
+}
+
+// node is a prefix of words. Its children stand in a row from first, one for each bit of letters.
+type node struct {
+	letters uint32 // bit 0: a, …, bit 25: z
+	first   uint32
+	word    ID // the word that ends here
+}
+
+type word struct {
+	at        uint32 // in source
+	length    uint8
+	cost      uint8 // -ln p in tenths
+	base      ID
+	links     uint32 // the first in Lexicon.links
+	linkCount uint8
+}
+
+// English returns the built-in lexicon. It takes some tens of milliseconds and 6 MB: make one and keep it.
+func English() *Lexicon {
+	l, err := Parse(english)
+	if err != nil {
+		panic("words: built-in list: " + err.Error())
+	}
+	return l
+}
+
+// Parse reads a word list: lines in byte order of word, cost (-ln p in tenths), "=" and base form if it is another
+// word, and neighbours as "word:tenths", the fields separated by tabs, the neighbours by spaces. Lines that begin
+// with # are left out.
+func Parse(text string) (*Lexicon, error) {
+	l := &Lexicon{source: text, words: make([]word, 1, 1+strings.Count(text, "\n"))}
+	rest := make([]string, 1, cap(l.words)) // what stands behind the cost, by ID
+	last := ""
+	for at, number := 0, 1; at < len(text); number++ {
+		line, _, _ := strings.Cut(text[at:], "\n")
+		if line != "" && line[0] != '#' {
+			w, tail, _ := strings.Cut(line, "\t")
+			costText, tail, _ := strings.Cut(tail, "\t")
+			cost, err := strconv.ParseUint(costText, 10, 8)
+			if err != nil || !isWord(w) || w <= last {
+				return nil, fmt.Errorf("line %d: not a lower-case word after the one before, and its cost", number)
+			}
+			l.words = append(l.words, word{at: uint32(at), length: uint8(len(w)), cost: uint8(cost), base: ID(len(l.words))})
+			rest = append(rest, tail)
+			last = w
+		}
+		at += len(line) + 1
+	}
+	l.buildTree()
+	for id := 1; id < len(l.words); id++ {
+		if err := l.relate(&l.words[id], rest[id]); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.Text(ID(id)), err)
+		}
+	}
+	return l, nil
+}
+
+// buildTree makes the nodes breadth first, so that the children of each stand in a row.
+func (l *Lexicon) buildTree() {
+	type span struct {
+		from, to ID // words that share a prefix
+		depth    int
+	}
+	l.nodes = make([]node, 1, 3*len(l.words))
+	queue := make([]span, 1, 3*len(l.words))
+	queue[0] = span{1, ID(len(l.words)), 0}
+	for i := 0; i < len(queue); i++ {
+		s := queue[i]
+		if s.from < s.to && int(l.words[s.from].length) == s.depth {
+			l.nodes[i].word = s.from
+			s.from++
+		}
+		l.nodes[i].first = uint32(len(l.nodes))
+		for from := s.from; from < s.to; {
+			c := l.Text(from)[s.depth]
+			to := from + 1
+			for to < s.to && l.Text(to)[s.depth] == c {
+				to++
+			}
+			l.nodes[i].letters |= 1 << (c - 'a')
+			l.nodes = append(l.nodes, node{})
+			queue = append(queue, span{from, to, s.depth + 1})
+			from = to
+		}
+	}
+}
+
+// relate reads the base form and the neighbours of a word.
+func (l *Lexicon) relate(w *word, fields string) error {
+	if base, ok := strings.CutPrefix(fields, "="); ok {
+		base, fields, _ = strings.Cut(base, "\t")
+		if w.base = l.Find(base); w.base == 0 {
+			return fmt.Errorf("base form %q is not in the list", base)
+		}
+	}
+	w.links = uint32(len(l.links))
+	for fields != "" {
+		var one string
+		one, fields, _ = strings.Cut(fields, " ")
+		to, tenths, _ := strings.Cut(one, ":")
+		id := l.Find(to)
+		if id == 0 || len(tenths) != 1 || tenths[0] < '1' || tenths[0] > '9' {
+			return fmt.Errorf("neighbour %q is not a word of the list and tenths", one)
+		}
+		l.links = append(l.links, Link{id, float32(tenths[0]-'0') / 10})
+	}
+	n := len(l.links) - int(w.links)
+	if n > 255 {
+		return fmt.Errorf("has over 255 neighbours")
+	}
+	w.linkCount = uint8(n)
+	return nil
+}
+
+// Len is the number of words.
+func (l *Lexicon) Len() int { return len(l.words) - 1 }
+
+// Text is the word of the id; empty for 0.
+func (l *Lexicon) Text(id ID) string {
+	w := &l.words[id]
+	return l.source[w.at : int(w.at)+int(w.length)]
+}
+
+// Find returns the id of a lower-case word, or 0.
+func (l *Lexicon) Find(s string) ID {
+	at := uint32(0)
+	for i := range len(s) {
+		next, ok := l.step(at, s[i])
+		if !ok {
+			return 0
+		}
+		at = next
+	}
+	return l.nodes[at].word
+}
+
+// step goes from a node along a letter.
+func (l *Lexicon) step(at uint32, c byte) (uint32, bool) {
+	c -= 'a'
+	n := &l.nodes[at]
+	if c >= 26 || n.letters>>c&1 == 0 {
+		return 0, false
+	}
+	return n.first + uint32(bits.OnesCount32(n.letters&(1<<c-1))), true
+}
+
+// Base is the base form of an inflected word ("beans": bean), or the word itself.
+func (l *Lexicon) Base(id ID) ID { return l.words[id].base }
+
+// Neighbours are the words near in meaning to a base form, strongest first. The caller must not change them.
+func (l *Lexicon) Neighbours(id ID) []Link {
+	w := &l.words[id]
+	return l.links[w.links : w.links+uint32(w.linkCount)]
+}
+
+// Common reports whether the word says little by itself, as "the" and "for" do.
+func (l *Lexicon) Common(id ID) bool { return l.words[id].cost < commonCost }
+
+func isWord(s string) bool {
+	return s != "" && len(s) <= MaxPiece && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+}
