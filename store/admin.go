@@ -38,7 +38,7 @@ func (l *lite) backup(ctx context.Context, path string) error {
 	if err := verify(ctx, partial); err != nil {
 		return fmt.Errorf("the copy is damaged: %w", err)
 	}
-	if err := os.Link(partial, path); err != nil { // unlike a rename, fails when path has come into being
+	if err := os.Rename(partial, path); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))

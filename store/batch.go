@@ -51,9 +51,10 @@ func (w *writer) do(ctx context.Context, fn func(Tx) error) error {
 		return err
 	}
 	err = w.run(b, fn)
+	culprit := b.err != nil && err != nil // its own failure took the batch along
 	w.leave()
 	<-b.done
-	if b.err != nil { // what fn saw never was, its refusal included
+	if b.err != nil && !culprit { // what fn saw never was, its refusal included
 		return b.err
 	}
 	return err

@@ -93,9 +93,10 @@ func (db *DB) Engine() Engine { return db.engine.name() }
 // Now is the clock given to [Open].
 func (db *DB) Now() time.Time { return db.cfg.Now() }
 
-// Limits of a retried transaction. With full jitter the waits add up to about half a second on average.
+// Limits of a retried transaction. The waits are random, up to a bound that doubles.
 const (
-	maxAttempts = 12
+	maxAttempts = 16
+	retryTime   = 10 * time.Second // after this, no further attempt begins
 	firstWait   = 2 * time.Millisecond
 	longestWait = 100 * time.Millisecond
 )
@@ -109,10 +110,10 @@ const (
 // must set, not add to, what it shares with the caller. It must be short, wait for nothing but the database,
 // and not call Tx. After the last attempt Tx returns the engine's error.
 func (db *DB) Tx(ctx context.Context, fn func(Tx) error) error {
-	wait := firstWait
+	began, wait := time.Now(), firstWait
 	for attempt := 1; ; attempt++ {
 		err := db.engine.write(ctx, fn)
-		if err == nil || !IsRetryable(err) || attempt == maxAttempts {
+		if err == nil || !IsRetryable(err) || attempt == maxAttempts || time.Since(began) > retryTime {
 			return err
 		}
 		select {

@@ -94,22 +94,25 @@ var server = sync.OnceValues(func() (*admin, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	address := os.Getenv(ServerVariable)
+	var own *pgserver.Server
 	if address == "" {
-		s, err := pgserver.Start(ctx)
-		if err != nil {
+		var err error
+		if own, err = pgserver.Start(ctx); err != nil {
 			return nil, err
 		}
-		address = s.URL()
+		address = own.URL()
 	}
 	a, err := newAdmin(address)
 	if err != nil {
 		return nil, err
 	}
+	a.own = own
 	return a, a.makeTemplate(ctx)
 })
 
 // admin creates and drops databases.
 type admin struct {
+	own      *pgserver.Server // or nil; reachable from here, it is not collected, and its pipe stays open
 	base     *url.URL
 	db       *sql.DB
 	template string // name of a migrated database to copy

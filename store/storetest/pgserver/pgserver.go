@@ -33,8 +33,9 @@ type Server struct {
 // Start makes an empty cluster, in memory where there is /dev/shm, and starts a server on it. The server
 // keeps nothing over a crash of the machine (fsync is off); a crash of its clients loses nothing.
 //
-// The server ends with Close or with this process, even when that is killed: a small shell between the
-// two waits for the end of a pipe, then stops the server and removes its files.
+// The server ends with Close, when the Server is collected as garbage, or with this process, even when that
+// is killed: a small shell between the two waits for the end of a pipe, then stops the server and removes
+// its files.
 func Start(ctx context.Context) (*Server, error) {
 	bin, err := find()
 	if err != nil {
