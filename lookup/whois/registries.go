@@ -1,0 +1,176 @@
+package whois
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/namewharf/namewharf/fqdn"
+)
+
+//go:embed registries.txt
+var registriesText string
+
+// A registry is one paragraph of registries.txt.
+type registry struct {
+	query      string
+	monthFirst bool
+	phrases    []phrase // its own first, then those of the lists that it uses
+	refusals   []phrase // for lines that are no phrase of its own
+	ignored    map[string]bool
+}
+
+// registries is registries.txt, indexed.
+type registries struct {
+	suffix, server map[string]*registry
+	other          *registry // of suffixes that no paragraph names
+}
+
+// of is the registry of the suffix: its own paragraph, or that of the suffix's top-level domain, or the generic one.
+func (t *registries) of(suffix fqdn.Name) *registry {
+	if r := t.suffix[suffix.String()]; r != nil {
+		return r
+	}
+	if r := t.suffix[suffix.TLD()]; r != nil {
+		return r
+	}
+	return t.other
+}
+
+// tables is read once; an error in it is a mistake of ours that every test would find.
+var tables = sync.OnceValue(func() *registries {
+	t, err := readRegistries(registriesText)
+	if err != nil {
+		panic("whois: registries.txt: " + err.Error())
+	}
+	return t
+})
+
+// readRegistries reads the format that the head of registries.txt describes. It refuses unknown words, repeated
+// suffixes and servers, phrases outside of a paragraph, and lists that are used before they stand.
+func readRegistries(text string) (*registries, error) {
+	t := &registries{suffix: map[string]*registry{}, server: map[string]*registry{}}
+	lists := map[string][]phrase{}
+	var reg *registry
+	list := ""
+	finish := func() {
+		if reg != nil && list != "" {
+			lists[list] = reg.phrases
+		}
+		reg, list = nil, ""
+	}
+	for i, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		if word == "" {
+			finish()
+			continue
+		}
+		if reg == nil {
+			reg = &registry{query: "{name}"}
+		}
+		if word == "list" {
+			list = rest
+		}
+		if err := t.directive(reg, lists, word, strings.TrimSpace(rest)); err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+	}
+	finish()
+	for _, name := range []string{"generic", "refusals", "reserves"} {
+		if len(lists[name]) == 0 {
+			return nil, fmt.Errorf("no list %q", name)
+		}
+	}
+	t.other = &registry{query: "{name}"}
+	general := append(append([]phrase{}, lists["refusals"]...), lists["reserves"]...)
+	for _, r := range t.all() {
+		r.refusals = general
+		if !r.has(Free) {
+			r.phrases = append(r.phrases, lists["generic"]...)
+		}
+	}
+	return t, nil
+}
+
+// directive takes one line of a paragraph into reg.
+func (t *registries) directive(reg *registry, lists map[string][]phrase, word, rest string) error {
+	if rest == "" {
+		return fmt.Errorf("%q says nothing", word)
+	}
+	switch word {
+	case "list":
+	case "suffix":
+		return claim(t.suffix, reg, rest)
+	case "server":
+		return claim(t.server, reg, rest)
+	case "query":
+		if strings.Count(rest, "{name}") != 1 {
+			return fmt.Errorf("query needs one {name}")
+		}
+		reg.query = rest
+	case "dates":
+		if rest != "dmy" && rest != "mdy" {
+			return fmt.Errorf("unknown order of dates %q", rest)
+		}
+		reg.monthFirst = rest == "mdy"
+	case "ignore":
+		if reg.ignored == nil {
+			reg.ignored = map[string]bool{}
+		}
+		reg.ignored[rest] = true
+	case "use":
+		if len(lists[rest]) == 0 {
+			return fmt.Errorf("no list %q above", rest)
+		}
+		reg.phrases = append(reg.phrases, lists[rest]...)
+	default:
+		verdict, known := map[string]Verdict{
+			"free": Free, "taken": Registered, "reserved": Reserved,
+			"invalid": Invalid, "denied": Denied, "throttled": Throttled,
+		}[word]
+		if !known {
+			return fmt.Errorf("unknown word %q", word)
+		}
+		reg.phrases = append(reg.phrases, newPhrase(verdict, rest))
+	}
+	return nil
+}
+
+// claim notes that the keys belong to reg.
+func claim(m map[string]*registry, reg *registry, keys string) error {
+	for _, key := range strings.Fields(keys) {
+		if m[key] != nil {
+			return fmt.Errorf("%q stands twice", key)
+		}
+		m[key] = reg
+	}
+	return nil
+}
+
+// all lists every registry once.
+func (t *registries) all() []*registry {
+	seen := map[*registry]bool{t.other: true}
+	all := []*registry{t.other}
+	for _, m := range []map[string]*registry{t.suffix, t.server} {
+		for _, r := range m {
+			if !seen[r] {
+				seen[r] = true
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+func (r *registry) has(v Verdict) bool {
+	for _, p := range r.phrases {
+		if p.verdict == v {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package whois
+
+import (
+	"strings"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/lookup/record"
+)
+
+// about says whose reply it is.
+type about uint8
+
+const (
+	aboutUnsaid about = iota
+	aboutName
+	aboutOther
+)
+
+// A scanner reads a reply line by line into a record. Lines are "label: value", "[label] value", "label<tab>value",
+// or bare; a heading opens a section, in which bare lines are values and short labels have their own meaning.
+type scanner struct {
+	words *labels
+	reg   *registry
+	name  fqdn.Name
+	rec   record.Record
+	about about
+
+	in      section
+	pending field // what bare lines carry
+	indent  int   // of the heading
+	filled  bool  // the section has had a line
+	deep    bool  // ... and that was indented below its heading
+	fresh   bool  // the last line was blank: an object may begin
+	label   []byte
+	hosts   map[string]int // place of each nameserver in the record, once there are many
+}
+
+func newScanner(reg *registry, name fqdn.Name) *scanner {
+	return &scanner{words: vocabulary(), reg: reg, name: name, fresh: true, label: make([]byte, 0, 96)}
+}
+
+// hasData reports whether the reply describes a registration: it names a registrar, a date or a nameserver.
+func (s *scanner) hasData() bool {
+	r := &s.rec
+	return r.Registrar.Name != "" || len(r.Nameservers) > 0 ||
+		!r.Created.IsZero() || !r.Updated.IsZero() || !r.Expires.IsZero()
+}
+
+func (s *scanner) scan(text string) {
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		s.line(line)
+	}
+}
+
+func (s *scanner) line(raw string) {
+	line := strings.Trim(raw, " \t")
+	if line == "" {
+		s.blank()
+		return
+	}
+	if line[0] == '%' || line[0] == '#' || line[0] == '>' || ruler(line) {
+		return
+	}
+	indent := len(raw) - len(strings.TrimLeft(raw, " \t"))
+	if s.filled && s.deep && indent <= s.indent {
+		s.leave()
+	}
+	line = strings.TrimLeft(line, "*")
+	label, value, ok := split(line)
+	if ok {
+		s.label = s.foldLabel(label)
+		if len(s.label) > 0 && s.labelled(value, indent) {
+			s.fresh = false
+			return
+		}
+	}
+	s.bare(strings.Trim(line, " \t"), indent)
+	s.fresh = false
+}
+
+// labelled takes a line whose folded label is s.label. It reports false if the label means nothing here.
+func (s *scanner) labelled(value string, indent int) bool {
+	if s.fresh && s.words.keys[string(s.label)] && value != "" {
+		s.enter(sectionOther, fieldNone, indent)
+		s.filled = true
+		return true
+	}
+	if value == "" {
+		return s.heading(indent)
+	}
+	f := s.words.find(s.in, s.label)
+	if f == fieldNone || s.reg.ignored[string(s.label)] {
+		if s.in != sectionTop && s.words.opens[string(s.label)] != sectionTop {
+			s.leave() // "Tech: see registrar" closes the section above it
+		}
+		return f != fieldNone
+	}
+	if f == fieldRegistrar && s.fresh && s.rec.Registrar.Name != "" {
+		s.enter(sectionRegistrar, fieldNone, indent) // an object that describes the registrar itself
+	}
+	s.touch(indent)
+	s.pending = fieldNone
+	if f == fieldNameserver {
+		s.pending = f // more may follow on lines of their own
+	}
+	s.put(f, value)
+	return true
+}
+
+// heading takes a label without a value.
+func (s *scanner) heading(indent int) bool {
+	sec, opens := s.words.opens[string(s.label)]
+	f := s.words.find(s.in, s.label)
+	if s.reg.ignored[string(s.label)] {
+		return true
+	}
+	switch {
+	case opens && sec == sectionNameservers:
+		s.enter(sec, fieldNameserver, indent)
+	case opens && sec == sectionRegistrar:
+		s.enter(sec, fieldRegistrar, indent)
+	case opens && sec == sectionRegistrant:
+		s.enter(sec, fieldRegistrantName, indent)
+	case opens && sec == sectionDomain:
+		s.enter(sec, fieldDomain, indent)
+	case opens:
+		s.enter(sec, fieldNone, indent)
+	case f != fieldNone:
+		s.touch(indent)
+		s.pending = f
+	default:
+		s.pending = fieldNone
+		return false
+	}
+	return true
+}
+
+// bare takes a line without a known label.
+func (s *scanner) bare(line string, indent int) {
+	s.label = s.foldLabel(line)
+	if _, opens := s.words.opens[string(s.label)]; opens && !(s.pending == fieldNameserver && s.filled && s.deep) {
+		s.heading(indent)
+		return
+	}
+	if gap := strings.IndexByte(line, '\t'); gap > 0 || strings.Contains(line, "   ") {
+		if gap <= 0 {
+			gap = strings.Index(line, "   ")
+		}
+		s.label = s.foldLabel(line[:gap])
+		if s.words.find(s.in, s.label) != fieldNone && s.labelled(strings.Trim(line[gap:], " \t"), indent) {
+			return
+		}
+	}
+	for _, l := range s.words.leads {
+		if len(line) > len(l.text) && line[len(l.text)] <= ' ' && hasPrefixFold(line, l.text) {
+			s.put(l.field, strings.Trim(line[len(l.text):], " \t"))
+			return
+		}
+	}
+	if s.pending == fieldNone {
+		if s.in != sectionTop {
+			s.touch(indent)
+		}
+		return
+	}
+	if s.in == sectionTop && s.pending != fieldNameserver && indent <= s.indent && s.filled {
+		s.pending = fieldNone
+		return
+	}
+	s.touch(indent)
+	s.put(s.pending, line)
+	if s.pending != fieldNameserver {
+		s.pending = fieldNone
+	}
+}
+
+func (s *scanner) enter(in section, pending field, indent int) {
+	s.in, s.pending, s.indent, s.filled, s.deep = in, pending, indent, false, false
+}
+
+func (s *scanner) leave() { s.enter(sectionTop, fieldNone, 0) }
+
+// touch notes a line of the section.
+func (s *scanner) touch(indent int) {
+	if !s.filled {
+		s.filled, s.deep = true, indent > s.indent
+	}
+}
+
+// blank ends a section that has had a line.
+func (s *scanner) blank() {
+	s.fresh = true
+	if s.filled {
+		s.leave()
+	}
+}
+
+// split parts a line into label and value: "[label] value", "x. [label] value", or at the first colon.
+func split(line string) (label, value string, ok bool) {
+	if i := strings.IndexByte(line, '['); i >= 0 && i <= 3 {
+		if j := strings.IndexByte(line[i:], ']'); j > 0 {
+			return line[i+1 : i+j], strings.Trim(line[i+j+1:], " \t"), true
+		}
+	}
+	i := strings.IndexByte(line, ':')
+	if i <= 0 || i > 160 || strings.HasPrefix(line[i:], "://") {
+		return "", "", false
+	}
+	return line[:i], strings.Trim(line[i+1:], " \t."), true
+}
+
+// foldLabel brings a label into the form of labels.txt, in s.label's memory.
+func (s *scanner) foldLabel(label string) []byte {
+	if len(label) > 64 {
+		label, _, _ = strings.Cut(label, "(")
+		if len(label) > 96 {
+			return s.label[:0]
+		}
+	}
+	b := fold(s.label, label)
+	for len(b) > 0 && strings.IndexByte(" .:-_#0123456789", b[len(b)-1]) >= 0 {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// ruler reports whether the line is only a ruler.
+func ruler(line string) bool {
+	return strings.Trim(line, "-=*_.~+ \t") == ""
+}

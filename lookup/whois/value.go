@@ -1,0 +1,266 @@
+package whois
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/lookup/record"
+)
+
+// put takes the value of a field into the record. The first value of a field wins, except where fields are lists.
+func (s *scanner) put(f field, value string) {
+	r := &s.rec
+	switch f {
+	case fieldDomain:
+		s.putDomain(value)
+	case fieldCreated:
+		s.putDate(&r.Created, value)
+	case fieldUpdated:
+		s.putDate(&r.Updated, value)
+	case fieldChanged:
+		if t, ok := parseDate(value, s.reg.monthFirst); ok && t.After(r.Updated) {
+			r.Updated = t
+		}
+	case fieldExpires:
+		s.putDate(&r.Expires, value)
+	case fieldNameserver:
+		s.putNameservers(value)
+	case fieldRegistrar:
+		s.putText(&r.Registrar.Name, "registrar.name", registrarName(value))
+	case fieldRegistrarID:
+		if strings.Trim(value, "0123456789") == "" {
+			s.putText(&r.Registrar.IANAID, "registrar.iana_id", value)
+		}
+	case fieldRegistrarURL:
+		s.putText(&r.Registrar.URL, "registrar.url", value)
+	case fieldAbuseEmail:
+		s.putText(&r.Registrar.AbuseEmail, "registrar.abuse_email", value)
+	case fieldAbusePhone:
+		s.putText(&r.Registrar.AbusePhone, "registrar.abuse_phone", value)
+	case fieldWhoisServer:
+		if r.RegistrarWHOIS == "" {
+			r.RegistrarWHOIS = referral(value)
+		}
+	case fieldStatus:
+		s.putStatus(value)
+	case fieldDNSSEC:
+		if v := signed(value); v != record.SignedUnknown && r.DNSSEC != record.SignedYes {
+			r.DNSSEC = v
+		}
+	case fieldDS:
+		if !strings.EqualFold(value, "none") && signed(value) != record.SignedNo {
+			r.DNSSEC = record.SignedYes
+		}
+	case fieldRegistrantName:
+		s.putText(&r.Registrant.Name, "registrant.name", value)
+	case fieldRegistrantOrg:
+		s.putText(&r.Registrant.Organization, "registrant.organization", value)
+	case fieldRegistrantCountry:
+		s.putCountry(value)
+	}
+}
+
+func (s *scanner) putText(to *string, name, value string) {
+	value = strings.Trim(value, " \t")
+	if *to != "" || value == "" {
+		return
+	}
+	if withheld(value) {
+		s.redact(name)
+		return
+	}
+	*to = strings.Clone(cut(strings.ReplaceAll(value, "\t", " "), record.MaxField))
+}
+
+func (s *scanner) redact(name string) {
+	for _, r := range s.rec.Redacted {
+		if r == name {
+			return
+		}
+	}
+	s.rec.Redacted = append(s.rec.Redacted, name)
+}
+
+func (s *scanner) putDate(to *time.Time, value string) {
+	if !to.IsZero() {
+		return
+	}
+	if t, ok := parseDate(value, s.reg.monthFirst); ok {
+		*to = t
+	}
+}
+
+// putDomain notes whose reply this is. A second name does not undo the first: some registries list similar names.
+func (s *scanner) putDomain(value string) {
+	if s.about == aboutName {
+		return
+	}
+	value, _, _ = strings.Cut(value, " ")
+	value = strings.TrimSuffix(strings.Trim(value, "\"'()[]\t"), ".")
+	if strings.EqualFold(value, s.name.String()) {
+		s.about = aboutName
+		return
+	}
+	n, err := fqdn.Parse(value)
+	switch {
+	case err != nil:
+	case n == s.name:
+		s.about = aboutName
+	case n.Dots() > 0:
+		s.about = aboutOther
+	}
+}
+
+// putNameservers takes the hosts and addresses of one line; an address belongs to the host before it.
+func (s *scanner) putNameservers(value string) {
+	host := -1
+	for value != "" {
+		var word string
+		if i := strings.IndexAny(value, " \t,;()[]/|"); i >= 0 {
+			word, value = value[:i], value[i+1:]
+		} else {
+			word, value = value, ""
+		}
+		word = strings.TrimSuffix(word, ".")
+		switch {
+		case strings.IndexByte(word, '.') < 0 && strings.IndexByte(word, ':') < 0:
+		case isAddress(word):
+			if host >= 0 {
+				s.putAddress(host, word)
+			}
+		default:
+			if i := s.putHost(word); i >= 0 {
+				host = i
+			}
+		}
+	}
+}
+
+// putHost adds a nameserver and says where it stands; -1 if the word is no host name or the list is full.
+func (s *scanner) putHost(word string) int {
+	n, err := fqdn.Parse(word)
+	if err != nil || n.Dots() == 0 {
+		return -1
+	}
+	host := n.String()
+	for i := range s.rec.Nameservers {
+		if s.rec.Nameservers[i].Host == host {
+			return i
+		}
+	}
+	if len(s.rec.Nameservers) >= record.MaxNameservers {
+		return -1
+	}
+	s.rec.Nameservers = append(s.rec.Nameservers, record.Nameserver{Host: strings.Clone(host)})
+	return len(s.rec.Nameservers) - 1
+}
+
+// maxAddresses bounds the glue of one nameserver.
+const maxAddresses = 16
+
+func (s *scanner) putAddress(host int, address string) {
+	ns := &s.rec.Nameservers[host]
+	for _, a := range ns.Addresses {
+		if a == address {
+			return
+		}
+	}
+	if len(ns.Addresses) < maxAddresses {
+		ns.Addresses = append(ns.Addresses, strings.Clone(address))
+	}
+}
+
+func isAddress(s string) bool {
+	if c := s[len(s)-1]; c != ':' && (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+		return false
+	}
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Zone() == ""
+}
+
+// putCountry keeps two-letter codes; names of countries are left out.
+func (s *scanner) putCountry(value string) {
+	code, rest, _ := strings.Cut(strings.TrimSpace(value), " ")
+	if len(code) == 2 && (rest == "" || rest[0] == '(') && isLetter(code[0]) && isLetter(code[1]) {
+		s.putText(&s.rec.Registrant.Country, "registrant.country", strings.ToUpper(code))
+	} else if withheld(value) {
+		s.redact("registrant.country")
+	}
+}
+
+func isLetter(c byte) bool { c |= 0x20; return 'a' <= c && c <= 'z' }
+
+// registrarName drops the registry's own marks around a registrar's name: "[Tag = X]", "(R1-LROR)", a link in brackets.
+func registrarName(value string) string {
+	if i := strings.Index(value, " [Tag ="); i >= 0 {
+		value = value[:i]
+	}
+	if i := strings.LastIndexByte(value, '('); i > 0 && strings.HasSuffix(value, ")") {
+		inside := strings.Trim(value[i+1:len(value)-1], " ")
+		if hasPrefixFold(inside, "http://") || hasPrefixFold(inside, "https://") || hasPrefixFold(inside, "www.") ||
+			(hasPrefixFold(inside, "r") && strings.Contains(inside, "-LR")) {
+			value = value[:i]
+		}
+	}
+	if strings.EqualFold(value, "none") || strings.EqualFold(value, "n/a") {
+		return ""
+	}
+	return strings.TrimRight(value, " \t")
+}
+
+// referral is the host that a reply points to; empty where it is no host name.
+func referral(value string) string {
+	value = strings.TrimSpace(value)
+	for _, scheme := range []string{"whois://", "rwhois://", "https://", "http://"} {
+		if hasPrefixFold(value, scheme) {
+			value = value[len(scheme):]
+		}
+	}
+	if i := strings.IndexAny(value, "/:? \t"); i >= 0 {
+		value = value[:i]
+	}
+	n, err := fqdn.Parse(value)
+	if err != nil || n.Dots() == 0 {
+		return ""
+	}
+	return strings.Clone(n.String())
+}
+
+// signed reads what a registry says about DNSSEC.
+func signed(value string) record.Signed {
+	for _, no := range [...]string{"unsigned", "no", "inactive", "disabled", "false", "미서명", "0"} {
+		if hasPrefixFold(value, no) {
+			return record.SignedNo
+		}
+	}
+	for _, yes := range [...]string{"signed", "yes", "active", "enabled", "true", "서명", "1", "y"} {
+		if hasPrefixFold(value, yes) {
+			return record.SignedYes
+		}
+	}
+	return record.SignedUnknown
+}
+
+// withheld reports whether the value stands in the place of one that is not published.
+func withheld(value string) bool {
+	if len(value) > 200 {
+		return false
+	}
+	var array [200]byte
+	v := string(fold(array[:0], value))
+	if strings.Trim(v, "*-.x ") == "" {
+		return true
+	}
+	for _, mask := range [...]string{
+		"redacted", "not shown", "not disclosed", "hidden", "withheld", "gdpr", "data protected", "statutory masking",
+		"non-public data", "not published", "not available from registry", "private person", "undisclosed",
+		"personal data", "confidential",
+	} {
+		if strings.HasPrefix(v, mask) || (strings.Contains(v, mask) && mask != "private person" && mask != "hidden" && mask != "gdpr") {
+			return true
+		}
+	}
+	return false
+}
