@@ -1,0 +1,77 @@
+// Package door is what every door does around an operation: it names and records the request, finds out who calls,
+// draws the rate limits, and says in the agreed words what failed.
+//
+// A door mounts its handler inside [Door.Wrap] and then, for each call, asks [Door.Caller], [Door.Charge] and, when
+// something failed, [Door.WriteError]. What is looked up stays with the caller: neither the log, nor the metrics, nor
+// a trace holds a path, a query, a body or a token.
+package door
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+)
+
+// A Gate knows which access tokens are good.
+type Gate interface {
+	// Caller returns whom the token speaks for at the resource, the URL of a protected resource. A token that is
+	// malformed, expired, revoked, unknown or meant for another resource is a *[fault.Error] of [fault.InvalidToken];
+	// any other error is ours.
+	Caller(ctx context.Context, token, resource string) (op.Caller, error)
+}
+
+// NoTokens refuses every token, as a service does that has no accounts.
+var NoTokens Gate = noTokens{}
+
+type noTokens struct{}
+
+func (noTokens) Caller(context.Context, string, string) (op.Caller, error) {
+	return op.Caller{}, errUnknownToken()
+}
+
+func errUnknownToken() error {
+	return fault.New(fault.InvalidToken, "the access token is unknown or no longer valid").
+		WithHint("leave the Authorization header out to call anonymously, or sign in again")
+}
+
+// Config is what a door needs. BaseURL, Gate and Logger are required.
+type Config struct {
+	BaseURL        string           // the public address of the service, without a slash at the end
+	Gate           Gate             // who knows tokens
+	Limits         *Limits          // nil: no limits
+	TrustedProxies []netip.Prefix   // whose X-Forwarded-For counts
+	Logger         *slog.Logger     // takes the access log, and the errors that are ours
+	Metrics        *Metrics         // nil: none
+	Tracer         trace.Tracer     // nil: no traces
+	Now            func() time.Time // nil: time.Now
+}
+
+// A Door is shared by the doors of one process, so that a caller has one budget whichever door is used.
+// It is safe for concurrent use.
+type Door struct{ cfg Config }
+
+// New returns a door. It panics without a gate, a logger or an absolute base URL: a mistake in the wiring.
+func New(cfg Config) *Door {
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Scheme == "" || base.Host == "" || strings.HasSuffix(cfg.BaseURL, "/") {
+		panic("door: BaseURL must be absolute, without a slash at the end")
+	}
+	if cfg.Gate == nil || cfg.Logger == nil {
+		panic("door: Gate and Logger are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Door{cfg}
+}
+
+// BaseURL is the public address of the service, without a slash at the end.
+func (d *Door) BaseURL() string { return d.cfg.BaseURL }

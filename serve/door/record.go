@@ -1,0 +1,192 @@
+package door
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+)
+
+// A record is one request in progress. It is the request's context and its response writer in one allocation.
+type record struct {
+	context.Context
+	http.ResponseWriter
+	id        string
+	header    [1]string // the id as a header value
+	operation string
+	caller    string
+	status    int
+	bytes     int64
+	failed    bool // an error of ours has been logged
+}
+
+type recordKey struct{}
+
+// Value finds the record itself, then what stands in the context below.
+func (r *record) Value(key any) any {
+	if key == (recordKey{}) {
+		return r
+	}
+	return r.Context.Value(key)
+}
+
+func recordFrom(ctx context.Context) *record {
+	r, _ := ctx.Value(recordKey{}).(*record)
+	return r
+}
+
+// RequestID is the id of the request that ctx belongs to; empty outside of [Door.Wrap].
+func RequestID(ctx context.Context) string {
+	if r := recordFrom(ctx); r != nil {
+		return r.id
+	}
+	return ""
+}
+
+// The classes of callers in the log.
+const (
+	Anonymous = "anonymous"
+	Account   = "account"
+	Partner   = "partner"
+)
+
+// Note tells the access log and the metrics which operation the request asks for, and what class of caller asks.
+// Both come from small fixed sets; an empty one leaves what was noted before. It must be called from the goroutine
+// that serves the request.
+func Note(ctx context.Context, operation, callerClass string) {
+	r := recordFrom(ctx)
+	if r == nil {
+		return
+	}
+	if operation != "" {
+		r.operation = operation
+	}
+	if callerClass != "" {
+		r.caller = callerClass
+	}
+}
+
+// WriteHeader sends the status and keeps it for the log.
+func (r *record) WriteHeader(status int) {
+	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends and counts a part of the body.
+func (r *record) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Flush sends what is buffered, if the connection can.
+func (r *record) Flush() {
+	if f, ok := r.ResponseWriter.(http.Flusher); ok {
+		if r.status == 0 {
+			r.status = http.StatusOK
+		}
+		f.Flush()
+	}
+}
+
+// Unwrap lets [http.ResponseController] reach the connection.
+func (r *record) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// newID returns 128 random bits in hexadecimal. It need not be secret, only different.
+func newID() string {
+	var raw [16]byte
+	a, b := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		raw[i], raw[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
+	}
+	var text [32]byte
+	hex.Encode(text[:], raw[:])
+	return string(text[:])
+}
+
+// Wrap returns a handler around next that gives each request an id and the answer its X-Request-Id, answers a panic
+// as an internal error, and afterwards writes one line of the access log: id, class of caller, operation, status,
+// bytes and time.
+func (d *Door) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := d.cfg.Now()
+		rec := &record{Context: r.Context(), ResponseWriter: w, id: newID(), operation: "none", caller: Anonymous}
+		rec.header[0] = rec.id
+		w.Header()["X-Request-Id"] = rec.header[:]
+		end := d.trace(rec, r)
+		d.cfg.Metrics.begin()
+		defer func() {
+			abort := d.recovered(recover(), rec, r)
+			elapsed := d.cfg.Now().Sub(begun)
+			if rec.status == 0 {
+				rec.status = http.StatusOK // what net/http sends for a handler that writes nothing
+			}
+			d.cfg.Metrics.end(rec.operation, rec.status, elapsed)
+			end()
+			d.log(rec, elapsed)
+			if abort {
+				panic(http.ErrAbortHandler)
+			}
+		}()
+		next.ServeHTTP(rec, r.WithContext(rec))
+	})
+}
+
+func (d *Door) log(rec *record, elapsed time.Duration) {
+	d.cfg.Logger.LogAttrs(rec.Context, slog.LevelInfo, "request",
+		slog.String("id", rec.id),
+		slog.String("caller", rec.caller),
+		slog.String("operation", rec.operation),
+		slog.Int("status", rec.status),
+		slog.Int64("bytes", rec.bytes),
+		slog.Float64("ms", float64(elapsed.Microseconds())/1000),
+	)
+}
+
+// recovered answers for a handler that panicked. It reports whether the connection must be cut, because a part of
+// another answer is already on its way or because the handler asks for it.
+func (d *Door) recovered(cause any, rec *record, r *http.Request) (abort bool) {
+	if cause == nil {
+		return false
+	}
+	if cause == http.ErrAbortHandler {
+		return true
+	}
+	begun := rec.status != 0
+	// The cause may hold what the caller sent, so only where it happened is written down.
+	d.cfg.Logger.LogAttrs(rec.Context, slog.LevelError, "panic", slog.String("id", rec.id),
+		slog.String("operation", rec.operation), slog.String("kind", kindOf(cause)), slog.String("stack", string(debug.Stack())))
+	rec.failed = true
+	if begun {
+		rec.status = http.StatusInternalServerError
+		return true
+	}
+	d.WriteError(rec, r.WithContext(rec), "", errPanic)
+	return false
+}
+
+func kindOf(cause any) string {
+	if err, ok := cause.(interface{ RuntimeError() }); ok {
+		if e, ok := err.(error); ok {
+			return e.Error() // "index out of range [5] with length 3": numbers of ours
+		}
+	}
+	return "panic of type " + typeName(cause)
+}
+
+// statusLabel is a status as a metric label, without an allocation for the usual ones.
+func statusLabel(status int) string {
+	if status == http.StatusOK {
+		return "200"
+	}
+	return strconv.Itoa(status)
+}
