@@ -217,20 +217,20 @@ func parseTariff(f field) (Price, error) {
 func newPrice(a Action, cents, currency, years string) (Price, error) {
 	n, err := money.ParseCents(cents)
 	if err != nil {
-		return Price{}, columnError{string(a), err.Error()}
+		return Price{}, columnError{string(a), "is " + err.Error()}
 	}
 	cur, err := money.ParseCurrency(currency)
 	if err != nil {
-		return Price{}, columnError{"currency", err.Error()}
+		return Price{}, columnError{"currency", "is " + err.Error()}
 	}
 	term, err := strconv.ParseUint(years, 10, 8)
 	if err != nil || term > MaxTermYears {
-		return Price{}, columnError{"term_years", fmt.Sprintf("not a whole number from 0 to %d", MaxTermYears)}
+		return Price{}, columnError{"term_years", fmt.Sprintf("is not a whole number from 0 to %d", MaxTermYears)}
 	}
 	return Price{Action: a, Amount: money.Amount{Cents: n, Currency: cur}, TermYears: int(term)}, nil
 }
 
-// A columnError says what is wrong with the value of a column.
+// A columnError says what is wrong with the value of a column, as the rest of a sentence about it.
 type columnError struct{ column, reason string }
 
-func (e columnError) Error() string { return e.column + ": " + e.reason }
+func (e columnError) Error() string { return e.column + " " + e.reason }

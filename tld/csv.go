@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/namewharf/namewharf/fqdn"
 )
@@ -21,14 +22,14 @@ const MaxFeed = 4 << 20
 type RowError struct {
 	Row    int    // the line of a CSV file, or the entry of a feed, from 1
 	Column string // empty when the row as a whole is wrong
-	Reason string
+	Reason string // the rest of a sentence about the value, or about the row
 }
 
 func (e RowError) Error() string {
 	if e.Column == "" {
 		return fmt.Sprintf("row %d %s", e.Row, e.Reason)
 	}
-	return fmt.Sprintf("row %d, %s: %s", e.Row, e.Column, e.Reason)
+	return fmt.Sprintf("row %d: %s %s", e.Row, e.Column, e.Reason)
 }
 
 // csvColumns are the columns of a price list in the order in which WriteCSV writes them.
@@ -211,6 +212,9 @@ func readFeed(r io.Reader) ([]byte, error) {
 	}
 	if len(text) > MaxFeed {
 		return nil, fmt.Errorf("the price list is over %d bytes", MaxFeed)
+	}
+	if !utf8.Valid(text) {
+		return nil, fmt.Errorf("the price list is not UTF-8 text")
 	}
 	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }

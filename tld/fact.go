@@ -83,8 +83,8 @@ func setFact(m *Metadata, kind string, f field) error {
 func check(m *Metadata) error {
 	minNS, _ := m.Nameservers.Min.Value()
 	switch {
-	case m.Type == "" || m.Registry.Name == "":
-		return fmt.Errorf("type or registry.name is missing")
+	case m.Type == "":
+		return fmt.Errorf("type is missing")
 	case m.Term.MaxYears != 0 && m.Term.MinYears > m.Term.MaxYears:
 		return fmt.Errorf("term.min_years is over term.max_years")
 	case m.Label.Max != 0 && m.Label.Min > m.Label.Max || m.Label.Max > fqdn.MaxLabel:

@@ -41,7 +41,7 @@ func ParsePorkbun(r io.Reader, asOf time.Time) (*Book, []RowError, error) {
 	if reply.Status != "SUCCESS" {
 		return nil, nil, fmt.Errorf("the pricing reply does not say status SUCCESS")
 	}
-	asOf = time.Date(asOf.Year(), asOf.Month(), asOf.Day(), 0, 0, 0, 0, time.UTC)
+	asOf = asOf.UTC().Truncate(24 * time.Hour)
 	entries := json.NewDecoder(bytes.NewReader(reply.Pricing))
 	if t, err := entries.Token(); err != nil || t != json.Delim('{') {
 		return nil, nil, fmt.Errorf("the pricing reply has no pricing object")
@@ -100,7 +100,7 @@ func parseDollars(a Action, s string, suffix fqdn.Name, asOf time.Time) (p Price
 	}
 	cents, err := money.ParseDecimal(s)
 	if err != nil {
-		return Price{}, false, columnError{string(a), err.Error()}
+		return Price{}, false, columnError{string(a), "is " + err.Error()}
 	}
 	return Price{TLD: suffix, Action: a, Amount: money.USD(cents), TermYears: 1, AsOf: asOf}, true, nil
 }

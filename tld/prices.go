@@ -36,8 +36,38 @@ func (p *Prices) Price(suffix fqdn.Name, a Action) (Price, error) { return p.Boo
 // Load lays the CSV file over the base book and puts the result in force. On an error, a single bad row included,
 // the book in force stays.
 func (p *Prices) Load(path string) error {
-	_, err := p.load(path)
-	return err
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return fmt.Errorf("the price list is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening the price list: %w", err)
+	}
+	defer f.Close()
+	before, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("opening the price list: %w", err)
+	}
+	over, bad, err := ParseCSV(f)
+	if after, statErr := f.Stat(); statErr != nil || !unchanged(before, after) {
+		return errMoving
+	}
+	if err == nil && len(bad) > 0 {
+		err = fmt.Errorf("%d rows of the price list are wrong, the first: %w", len(bad), bad[0])
+	}
+	if err != nil {
+		return err
+	}
+	p.current.Store(Merge(p.base, over))
+	return nil
+}
+
+// errMoving is a file that changes while it is read.
+var errMoving = errors.New("the price list is being written")
+
+// unchanged reports whether the file b is the file a with the same text and rights, as far as its description tells.
+func unchanged(a, b fs.FileInfo) bool {
+	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
 
 // watchEvery is how soon a change of the operator's file counts. A look at an unchanged file is one stat.
@@ -45,24 +75,25 @@ const watchEvery = 2 * time.Second
 
 // Watch keeps the book in force as the file says, until ctx ends: it loads the file at once and whenever it changes.
 // After each attempt it calls report, with nil or with what was wrong; the book in force then stays, and the same
-// file is not tried or reported again. A file that has not been there yet is waited for in silence.
+// file is not tried or reported again. A file that has not been there yet is waited for in silence; one that goes
+// away is reported.
 //
-// Replace the file by renaming another over it ([Book.Save]); one that changes while it is read is read again.
+// Replace the file by renaming another over it, as [Book.Save] does; one that changes while it is read is read again.
 func (p *Prices) Watch(ctx context.Context, path string, report func(error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	var last fs.FileInfo // of the last attempt; nil: there was no file
-	for seen := false; ; {
+	var tried fs.FileInfo // the file of the last attempt, if it is still there
+	for gone := false; ; {
 		now, err := os.Stat(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && !seen:
-		case err != nil && (last != nil || !seen):
-			last, seen = nil, true
-			report(fmt.Errorf("watching the price list: %w", err))
-		case err == nil && !unchanged(last, now):
-			seen = true
-			last, err = p.load(path)
-			if !errors.Is(err, errMoving) {
+		case err != nil:
+			if tried != nil || !gone && !errors.Is(err, fs.ErrNotExist) {
+				report(fmt.Errorf("watching the price list: %w", err))
+			}
+			tried, gone = nil, true
+		case !unchanged(tried, now):
+			if err := p.Load(path); !errors.Is(err, errMoving) {
+				tried, gone = now, false
 				report(err)
 			}
 		}
@@ -72,41 +103,6 @@ func (p *Prices) Watch(ctx context.Context, path string, report func(error)) {
 		case <-ticker.C:
 		}
 	}
-}
-
-// errMoving is a file that changes while it is read.
-var errMoving = errors.New("the price list is being written")
-
-// load loads the file and describes what it tried to load. The description is nil when the file is to be tried again.
-func (p *Prices) load(path string) (fs.FileInfo, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("opening the price list: %w", err)
-	}
-	defer f.Close()
-	before, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("opening the price list: %w", err)
-	}
-	if !before.Mode().IsRegular() {
-		return before, fmt.Errorf("the price list is not a regular file")
-	}
-	over, bad, err := ParseCSV(f)
-	if err == nil && len(bad) > 0 {
-		err = fmt.Errorf("%d rows of the price list are wrong, the first: %w", len(bad), bad[0])
-	}
-	if after, statErr := f.Stat(); statErr != nil || !unchanged(before, after) {
-		return nil, errMoving
-	}
-	if err != nil {
-		return before, err
-	}
-	p.current.Store(Merge(p.base, over))
-	return before, nil
-}
-
-func unchanged(a, b fs.FileInfo) bool {
-	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // Save writes the book as CSV in place of the file, which has the old text or the new at every moment.

@@ -14,11 +14,11 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 )
 
-// A Table is the facts about suffixes: all delegated top-level domains, and the registration rules of some suffixes.
-// It is immutable.
+// A Table is the facts about suffixes: all delegated top-level domains, the registration rules of some suffixes, and
+// a few that somebody else than a registry sells names under. It is immutable.
 type Table struct {
 	delegated map[string]Metadata    // what a top-level domain and the suffixes below it share: no rules
-	ruled     map[fqdn.Name]Metadata // the suffixes whose rules are known, with all their facts
+	own       map[fqdn.Name]Metadata // the suffixes with rules or without their registry, and all their facts
 	suffixes  *fqdn.Suffixes
 }
 
@@ -38,10 +38,11 @@ func DefaultTable() *Table { return defaultTable() }
 
 // Metadata returns what is known of the suffix: a delegated top-level domain, or a suffix below one under which its
 // registry takes registrations, by the rules held or the ICANN section of the Public Suffix List. A suffix below one
-// has the registry and the servers of its top-level domain, and no rule but its own.
+// has the registry and the servers of its top-level domain, and no rule but its own. Of a suffix that another sells
+// names under, such as uk.com, the type alone is known.
 // Any other name is [fault.NotFound]. The slices are the caller's.
 func (t *Table) Metadata(suffix fqdn.Name) (Metadata, error) {
-	m, ok := t.ruled[suffix]
+	m, ok := t.own[suffix]
 	if !ok {
 		if !t.suffixes.Known(suffix) {
 			return Metadata{}, fault.New(fault.NotFound, "this is not a suffix that names are registered under").
@@ -57,9 +58,9 @@ func (t *Table) Metadata(suffix fqdn.Name) (Metadata, error) {
 }
 
 // All returns the suffixes that the table has facts of its own about: every delegated top-level domain by name, then
-// the longer suffixes with rules by name.
+// the longer suffixes by name.
 func (t *Table) All() []fqdn.Name {
-	names := slices.Collect(maps.Keys(t.ruled))
+	names := slices.Collect(maps.Keys(t.own))
 	for d := range t.delegated {
 		if name := fqdn.MustParse(d); !t.has(name) {
 			names = append(names, name)
@@ -70,7 +71,7 @@ func (t *Table) All() []fqdn.Name {
 }
 
 func (t *Table) has(suffix fqdn.Name) bool {
-	_, ok := t.ruled[suffix]
+	_, ok := t.own[suffix]
 	return ok
 }
 
@@ -93,7 +94,7 @@ func (t *Table) RDAPSource(tld string) RDAPSource { return t.delegated[tld].RDAP
 // WHOIS returns the host name of the top-level domain's WHOIS server; empty where none is known.
 func (t *Table) WHOIS(tld string) string { return t.delegated[tld].WHOIS.Server }
 
-// A tableReader reads a file of delegated and rules blocks.
+// A tableReader reads a file of delegated, sold and rules blocks.
 type tableReader struct {
 	table   Table
 	sources []string // by number, from 1
@@ -107,7 +108,7 @@ func readTable(text string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &tableReader{table: Table{delegated: make(map[string]Metadata), ruled: make(map[fqdn.Name]Metadata)}}
+	r := &tableReader{table: Table{delegated: make(map[string]Metadata), own: make(map[fqdn.Name]Metadata)}}
 	for _, b := range blocks {
 		if err := r.add(b); err != nil {
 			return nil, err
@@ -127,7 +128,7 @@ func (r *tableReader) add(b block) (err error) {
 	case "as_of":
 		r.asOf, err = b.date()
 		return err
-	case "delegated", "rules":
+	case "delegated", "sold", "rules":
 		return r.addFacts(b)
 	}
 	return b.errorf("unknown kind of block")
@@ -184,7 +185,7 @@ func (r *tableReader) addFacts(b block) error {
 		if b.kind == "delegated" {
 			r.table.delegated[suffix.String()] = m
 		} else {
-			r.table.ruled[suffix] = m
+			r.table.own[suffix] = m
 		}
 	}
 	return nil
@@ -192,18 +193,21 @@ func (r *tableReader) addFacts(b block) error {
 
 // start returns the facts that a suffix of the block has before the block is read.
 func (r *tableReader) start(b block, suffix fqdn.Name, kind Type) (Metadata, error) {
+	asOf := Date(r.asOf.Format(time.DateOnly))
 	top, delegated := r.table.delegated[suffix.TLD()]
 	switch {
 	case b.kind == "delegated" && (delegated || suffix.Dots() > 0):
 		return Metadata{}, b.errorf("%s is delegated before, or not a top-level domain", suffix)
 	case b.kind == "delegated":
-		return Metadata{Type: kind, AsOf: Date(r.asOf.Format(time.DateOnly))}, nil
+		return Metadata{Type: kind, AsOf: asOf}, nil
 	case !delegated || r.table.has(suffix):
-		return Metadata{}, b.errorf("%s has rules before, or its top-level domain is not delegated above", suffix)
-	case kind != "" || len(b.fields) == 0:
-		return Metadata{}, b.errorf("a type, or no rule at all")
+		return Metadata{}, b.errorf("%s is here before, or its top-level domain is not", suffix)
+	case kind != "" || (len(b.fields) == 0) != (b.kind == "sold"):
+		return Metadata{}, b.errorf("a type, a fact of a sold suffix, or no rule at all")
+	case b.kind == "sold":
+		return Metadata{Type: top.Type, AsOf: asOf}, nil
 	}
-	top.AsOf = min(top.AsOf, Date(r.asOf.Format(time.DateOnly)))
+	top.AsOf = min(top.AsOf, asOf)
 	return top, nil
 }
 
