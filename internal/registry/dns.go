@@ -25,7 +25,7 @@ func (r *Registry) serveDNS() error {
 		srv.NotifyStartedFunc = func() { close(started) }
 		r.running.Go(func() {
 			if err := srv.ActivateAndServe(); err != nil {
-				panic("registry: serving DNS: " + err.Error())
+				r.failed(fmt.Errorf("serving DNS: %w", err))
 			}
 		})
 		<-started
@@ -68,7 +68,7 @@ func (r *Registry) dnsQuery(w dns.ResponseWriter, req *dns.Msg) {
 	r.pause()
 	suffix := suffixOf(name)
 	domain := registrable(name, suffix)
-	code, faulty := dnsFaults[faultOf(r, domain, dnsFaults)]
+	code, faulty := dnsFaults[faultOf(r, domain, operatorOf[suffix], dnsFaults)]
 	switch {
 	case faulty && code < 0:
 		return
@@ -115,7 +115,7 @@ func (r *Registry) answer(m *dns.Msg, q dns.Question, name, domain, suffix strin
 	case known && len(rec.Nameservers) > 0:
 		zone = domain
 		found, exists = delegatedRecords(name, rec)
-	case operatorOf[suffix].wildcard && !known:
+	case operatorOf[suffix].wildcard:
 		found = wildcardRecords(name)
 	default:
 		exists = false

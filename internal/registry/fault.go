@@ -85,8 +85,12 @@ func namedFault(name string) (Fault, bool) {
 	return Fault(after), true
 }
 
-// Fail makes the hosts misbehave when asked about the target, at most one fault for each protocol: a name, or a
-// suffix for every name below it. It replaces what was set for the target before; without faults it restores it.
+// Registrar is the target of [Registry.Fail] that stands for the registrar's hosts, whatever name they are asked about.
+// They know of no other faults.
+const Registrar = "registrar"
+
+// Fail makes hosts misbehave when asked about the target, at most one fault for each protocol: a name, a suffix for
+// every name below it, or [Registrar]. It replaces what was set for the target before; without faults it restores it.
 // A fault that does not exist is a mistake of the caller's and panics.
 func (r *Registry) Fail(target string, faults ...Fault) {
 	for _, f := range faults {
@@ -96,19 +100,29 @@ func (r *Registry) Fail(target string, faults ...Fault) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.faults[canonical(target)] = append([]Fault(nil), faults...)
+	if key := canonical(target); len(faults) == 0 {
+		delete(r.faults, key)
+	} else {
+		r.faults[key] = slices.Clone(faults)
+	}
 }
 
-// faultOf is the fault of the name in one protocol, whose faults are the keys of known: the one set for the name,
-// else the one of its label, else the one set for its suffix; "" when it has none.
-func faultOf[V any](r *Registry, name string, known map[Fault]V) Fault {
+// faultOf is how the operator's host misbehaves when asked about the name in the protocol whose faults are the keys
+// of known: by the fault set for the name, else the one of its label, else the one set for its suffix; "" when it
+// behaves.
+func faultOf[V any](r *Registry, name string, op *operator, known map[Fault]V) Fault {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	set := slices.Clone(r.faults[name])
-	if f, ok := namedFault(name); ok {
-		set = append(set, f)
+	var set []Fault
+	if op != nil && op.name == registrarName {
+		set = r.faults[Registrar]
+	} else {
+		set = slices.Clone(r.faults[name])
+		if f, ok := namedFault(name); ok {
+			set = append(set, f)
+		}
+		set = append(set, r.faults[suffixOf(name)]...)
 	}
-	set = append(set, r.faults[suffixOf(name)]...)
 	for _, f := range set {
 		if _, ok := known[f]; ok {
 			return f

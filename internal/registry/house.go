@@ -25,10 +25,12 @@ type view struct {
 
 func text43Of(name, source string) text43 {
 	return text43{template.Must(template.New(name).Funcs(template.FuncMap{
-		"upper": strings.ToUpper,
-		"day":   func(layout string, t time.Time) string { return t.Format(layout) },
-		"iso":   func(t time.Time) string { return t.Format(time.RFC3339) },
-		"tag":   func(name string) string { return strings.ToUpper(strings.Fields(name)[0]) },
+		"upper":  strings.ToUpper,
+		"day":    func(layout string, t time.Time) string { return t.Format(layout) },
+		"iso":    func(t time.Time) string { return t.Format(time.RFC3339) },
+		"digest": digest,
+		"jst":    func(t time.Time) time.Time { return t.Add(9 * time.Hour) },
+		"tag":    func(name string) string { return strings.ToUpper(strings.Fields(name)[0]) },
 	}).Parse(source))}
 }
 
@@ -152,14 +154,15 @@ var albionHouse = house{
         Last updated:  {{day "02-Jan-2006" .Updated}}
 
     Registration status:
-        {{range .Status}}{{if eq . "redemptionPeriod"}}Renewal required.
-        *** This registration has been SUSPENDED. ***{{else if eq . "pendingDelete"}}No longer required{{end}}{{end -}}
-        {{if .Nameservers}}Registered until expiry date.{{end}}
+        {{if eq (index .Status 0) "redemptionPeriod"}}Renewal required.
+        *** This registration has been SUSPENDED. ***
+{{- else if eq (index .Status 0) "pendingDelete"}}No longer required
+{{- else}}Registered until expiry date.{{end}}
 
     Name servers:
-        {{range .Nameservers}}{{.Host}}{{range .Addresses}}      {{.}}{{end}}
-        {{else}}No name servers listed.
-        {{end}}
+{{range .Nameservers}}        {{.Host}}{{range .Addresses}}      {{.}}{{end}}
+{{else}}        No name servers listed.
+{{end}}
     DNSSEC:
         {{if .Signed}}Signed{{else}}Not signed{{end}}
 `+albionEnd),
@@ -182,7 +185,7 @@ var rheinHouse = house{
 Domain: {{.Name}}
 {{range .Nameservers}}Nserver: {{.Host}}{{range .Addresses}} {{.}}{{end}}
 {{end}}{{if .Signed}}Dnskey: 257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==
-{{end}}Status: {{if eq (index .Status 0) "redemptionPeriod"}}redemptionPeriod{{else if .Nameservers}}connect{{else}}failed{{end}}
+{{end}}Status: {{if .Nameservers}}connect{{else if eq (index .Status 0) "inactive"}}failed{{else}}redemptionPeriod{{end}}
 Changed: {{iso .Updated}}
 `),
 	throttled: "% Error: 55000000002 Connection refused; access control limit exceeded. Try again in 20 seconds.\n",
@@ -202,8 +205,9 @@ Registrar:
         Website: {{.Registrar.URL}}
 
 Name servers:
-{{range .Nameservers}}        {{.Host}}{{range .Addresses}} ({{.}}){{end}}
-{{end}}{{if not .Nameservers}}
+{{range .Nameservers}}{{$host := .Host}}{{range .Addresses}}        {{$host}} ({{.}})
+{{else}}        {{$host}}
+{{end}}{{end}}{{if not .Nameservers}}
 Status: QUARANTINE
 {{end}}
 Please visit the web site of the registry for more info.
@@ -226,12 +230,12 @@ var hinodeHouse = house{
 [Registrant]                    {{if .Redacted}}REDACTED FOR PRIVACY{{else}}{{.Registrant.Organization}}{{end}}
 
 {{range .Nameservers}}[Name Server]                   {{.Host}}
-{{end}}[Signing Key]
+{{end}}[Signing Key]{{if .Signed}}                   26154 13 2 ({{digest .Name}}){{end}}
 
-[Created on]                    {{day "2006/01/02" .Created}}
-[Expires on]                    {{day "2006/01/02" .Expires}}
+[Created on]                    {{day "2006/01/02" (jst .Created)}}
+[Expires on]                    {{day "2006/01/02" (jst .Expires)}}
 [Status]                        {{if eq (index .Status 0) "redemptionPeriod"}}Suspended{{else if eq (index .Status 0) "pendingDelete"}}To be deleted{{else}}Active{{end}}
-[Last Updated]                  {{day "2006/01/02 15:04:05" .Updated}} (JST)
+[Last Updated]                  {{day "2006/01/02 15:04:05" (jst .Updated)}} (JST)
 `),
 	throttled: "[ Query limit exceeded. Please try again in 20 seconds. ]\n",
 }

@@ -156,6 +156,8 @@ func (r *Registry) compose(name string, s state) record {
 	case pendingDelete:
 		rec.Expires, rec.Updated = r.epoch.Add(-75*day+second), r.epoch.Add(-2*day+second)
 		rec.Status, rec.Nameservers, rec.Signed = []string{"pendingDelete"}, nil, false
+	case reserved:
+		rec.Status, rec.Nameservers, rec.Signed = nil, nil, false
 	case undelegated:
 		rec.Status, rec.Nameservers, rec.Signed = []string{"inactive"}, nil, false
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
@@ -39,7 +40,7 @@ func (r *Registry) serveRDAP(l net.Listener, op *operator) {
 	r.running.Go(func() {
 		defer close(served)
 		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			panic("registry: serving RDAP: " + err.Error())
+			r.failed(fmt.Errorf("serving RDAP: %w", err))
 		}
 	})
 	r.stops = append(r.stops, func() {
@@ -48,6 +49,19 @@ func (r *Registry) serveRDAP(l net.Listener, op *operator) {
 		srv.Close() // a connection accepted during the first
 		conns.Wait()
 	})
+}
+
+// connections waits for the goroutines that [http.Server] starts for its connections, which its Close does not.
+type connections struct{ sync.WaitGroup }
+
+// track is an [http.Server.ConnState] hook. The goroutine of a connection reports StateClosed as its last act.
+func (c *connections) track(_ net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		c.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		c.Done()
+	}
 }
 
 // rdapDomain answers a domain query (RFC 9082, section 3.1.3).
@@ -60,9 +74,9 @@ func (r *Registry) rdapDomain(w http.ResponseWriter, req *http.Request, op *oper
 	name := asked.String()
 	r.arrived(name, Count{RDAP: 1})
 	r.pause()
-	self := "http://" + req.Host + req.URL.Path
+	self := r.rdap[op.name] + "domain/" + name
 	reply := r.rdapReply(name, self, op)
-	if play, ok := rdapFaults[faultOf(r, name, rdapFaults)]; ok && op.name != registrarName {
+	if play, ok := rdapFaults[faultOf(r, name, op, rdapFaults)]; ok {
 		play(r, w, req, rdapQuery{name, self, op, reply})
 		return
 	}
@@ -137,7 +151,11 @@ var rdapFaults = map[Fault]func(*Registry, http.ResponseWriter, *http.Request, r
 	Broken:       playPage(http.StatusServiceUnavailable),
 	HTMLNotFound: playPage(http.StatusNotFound),
 	ForeignNotFound: func(r *Registry, w http.ResponseWriter, req *http.Request, q rdapQuery) {
-		http.Redirect(w, req, r.rdap[registrarName]+"domain/unknown-"+q.name, http.StatusFound)
+		other := "alpine"
+		if q.op.name == other {
+			other = "hexagon"
+		}
+		http.Redirect(w, req, r.rdap[other]+"domain/"+q.name, http.StatusFound)
 	},
 	WrongName: func(r *Registry, w http.ResponseWriter, _ *http.Request, q rdapQuery) {
 		other := r.compose(otherLabel+"."+suffixOf(q.name), registered)
@@ -153,6 +171,7 @@ var rdapFaults = map[Fault]func(*Registry, http.ResponseWriter, *http.Request, r
 		setHeaders(w, rdapType)
 		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		w.Write(body[:len(body)/2])
+		http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	},
 	Junk: func(_ *Registry, w http.ResponseWriter, _ *http.Request, _ rdapQuery) {

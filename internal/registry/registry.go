@@ -29,6 +29,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -63,6 +64,7 @@ type Registry struct {
 	txt    map[string][]string
 	counts map[string]Count
 	total  Count
+	err    error // of servers that ended before Close
 }
 
 // Start listens on free loopback ports and answers until Close. It fails when ListenHost is not a loopback address
@@ -118,14 +120,24 @@ func (r *Registry) listen() error {
 	return r.serveDNS()
 }
 
-// Close stops every server, cuts every connection and returns when no goroutine of the registry is left.
+// Close stops every server, cuts every connection and returns when no goroutine of the registry is left. Its error
+// is that of a server that ended before.
 func (r *Registry) Close() error {
 	r.cancel()
 	for _, stop := range r.stops {
 		stop()
 	}
 	r.running.Wait()
-	return nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// failed keeps the error of a server for Close to report.
+func (r *Registry) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = errors.Join(r.err, err)
 }
 
 // pause waits for Config.Latency, or until Close.
@@ -156,12 +168,12 @@ func (r *Registry) File() []byte {
 		Allow       []string          `json:"allow_private_cidrs"`
 		RatePerHost int               `json:"rate_per_host"`
 	}{map[string]string{}, map[string]string{}, []string{r.dnsAddr}, []string{r.cidr()}, 1000}
-	for suffix, op := range operatorOf {
-		if op.rdap {
-			file.RDAP[suffix] = r.rdap[op.name]
+	for _, suffix := range Suffixes() {
+		if base := r.RDAP(suffix); base != "" {
+			file.RDAP[suffix] = base
 		}
-		if op.house != nil {
-			file.WHOIS[suffix] = r.whois[op.name]
+		if address := r.WHOIS(suffix); address != "" {
+			file.WHOIS[suffix] = address
 		}
 	}
 	b, err := json.MarshalIndent(file, "", "  ")
@@ -170,6 +182,25 @@ func (r *Registry) File() []byte {
 	}
 	return append(b, '\n')
 }
+
+// RDAP is the base URL of the suffix's RDAP host; "" when it has none.
+func (r *Registry) RDAP(suffix string) string {
+	if op := operatorOf[canonical(suffix)]; op != nil {
+		return r.rdap[op.name]
+	}
+	return ""
+}
+
+// WHOIS is the address of the suffix's WHOIS host; "" when it has none.
+func (r *Registry) WHOIS(suffix string) string {
+	if op := operatorOf[canonical(suffix)]; op != nil {
+		return r.whois[op.name]
+	}
+	return ""
+}
+
+// DNS is the address of the DNS server, over UDP and TCP.
+func (r *Registry) DNS() string { return r.dnsAddr }
 
 // cidr is the loopback network that the hosts listen in.
 func (r *Registry) cidr() string {

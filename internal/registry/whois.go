@@ -48,7 +48,7 @@ func (r *Registry) whoisQuery(c net.Conn, op *operator) {
 	r.arrived(name, Count{WHOIS: 1})
 	r.pause()
 	q := whoisQuery{conn: c, name: name, op: op, reply: r.whoisReply(name, op)}
-	if play, ok := whoisFaults[faultOf(r, name, whoisFaults)]; ok && op.name != registrarName {
+	if play, ok := whoisFaults[faultOf(r, name, op, whoisFaults)]; ok {
 		play(r, q)
 		return
 	}
