@@ -72,38 +72,49 @@ func syncDir(path string) error {
 
 func (l *lite) check(ctx context.Context) (Report, error) {
 	r := Report{Engine: SQLite, Settings: map[string]string{}, Problems: []string{}}
-	if err := l.db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&r.Version); err != nil {
-		return Report{}, err
-	}
-	for _, p := range litePragmas {
-		var got string
-		if err := l.db.QueryRowContext(ctx, "PRAGMA "+p.name).Scan(&got); err != nil {
+	for _, look := range []func(context.Context, *Report) error{l.checkSettings, l.checkPages, l.checkReferences, l.checkSchema} {
+		err := look(ctx, &r)
+		switch {
+		case isDamage(err):
+			r.Problems = append(r.Problems, err.Error())
+		case err != nil:
 			return Report{}, err
 		}
-		r.Settings[p.name] = got
-		if got != p.want {
-			r.Problems = append(r.Problems, fmt.Sprintf("pragma %s is %s, not %s", p.name, got, p.want))
+	}
+	return r, nil
+}
+
+func (l *lite) checkSettings(ctx context.Context, r *Report) error {
+	if err := l.db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&r.Version); err != nil {
+		return err
+	}
+	for _, p := range litePragmas {
+		if err := r.checkSetting(ctx, l.db, "PRAGMA "+p.name, p.name, p.want); err != nil {
+			return err
 		}
 	}
-	damage, err := lines(ctx, l.db, `PRAGMA integrity_check`)
-	if err != nil {
-		return Report{}, err
-	}
-	for _, line := range damage {
+	return nil
+}
+
+func (l *lite) checkPages(ctx context.Context, r *Report) error {
+	found, err := lines(ctx, l.db, `PRAGMA integrity_check`)
+	for _, line := range found {
 		if line != "ok" {
 			r.Problems = append(r.Problems, line)
 		}
 	}
-	orphans, err := lines(ctx, l.db, `SELECT "table" || ' row ' || COALESCE(rowid, 0) || ' refers to a missing row of ' || parent FROM pragma_foreign_key_check`)
-	if err != nil {
-		return Report{}, err
-	}
-	r.Problems = append(r.Problems, orphans...)
-	if r.Schema, r.Wanted, err = versions(ctx, l.db, SQLite); err != nil {
-		return Report{}, err
-	}
-	r.checkSchema()
-	return r, nil
+	return err
+}
+
+func (l *lite) checkReferences(ctx context.Context, r *Report) error {
+	found, err := lines(ctx, l.db, `
+		SELECT DISTINCT 'a row of ' || "table" || ' refers to a missing row of ' || parent FROM pragma_foreign_key_check`)
+	r.Problems = append(r.Problems, found...)
+	return err
+}
+
+func (l *lite) checkSchema(ctx context.Context, r *Report) error {
+	return r.checkSchema(ctx, l.db)
 }
 
 func (p *pg) backup(context.Context, string) error {
@@ -124,21 +135,41 @@ func (p *pg) check(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	for _, s := range pgWanted {
-		var got string
-		if err := p.db.QueryRowContext(ctx, "SHOW "+s.name).Scan(&got); err != nil {
+		if err := r.checkSetting(ctx, p.db, "SHOW "+s.name, s.name, s.want); err != nil {
 			return Report{}, err
 		}
-		r.Settings[s.name] = got
-		if got != s.want {
-			r.Problems = append(r.Problems, fmt.Sprintf("setting %s is %s, not %s", s.name, got, s.want))
-		}
 	}
-	var err error
-	if r.Schema, r.Wanted, err = versions(ctx, p.db, Postgres); err != nil {
+	if err := r.checkSchema(ctx, p.db); err != nil {
 		return Report{}, err
 	}
-	r.checkSchema()
 	return r, nil
+}
+
+// checkSetting notes a setting, and adds a problem when it is not the one wanted.
+func (r *Report) checkSetting(ctx context.Context, db *sql.DB, query, name, want string) error {
+	var got string
+	if err := db.QueryRowContext(ctx, query).Scan(&got); err != nil {
+		return err
+	}
+	r.Settings[name] = got
+	if got != want {
+		r.Problems = append(r.Problems, fmt.Sprintf("setting %s is %s, not %s", name, got, want))
+	}
+	return nil
+}
+
+// checkSchema notes the schema, and adds a problem when it is not the one that this program has.
+func (r *Report) checkSchema(ctx context.Context, db *sql.DB) (err error) {
+	if r.Schema, r.Wanted, err = versions(ctx, db, r.Engine); err != nil {
+		return err
+	}
+	switch {
+	case r.Schema < r.Wanted:
+		r.Problems = append(r.Problems, fmt.Sprintf("schema %d is older than this program's %d: run db migrate", r.Schema, r.Wanted))
+	case r.Schema > r.Wanted:
+		r.Problems = append(r.Problems, fmt.Sprintf("schema %d is newer than this program's %d: update the program", r.Schema, r.Wanted))
+	}
+	return nil
 }
 
 // lines returns the first column of a query.

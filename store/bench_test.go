@@ -20,10 +20,10 @@ func benchEngines(b *testing.B, bench func(b *testing.B, db *store.DB)) {
 
 func makeTable(tb testing.TB, db *store.DB) {
 	tb.Helper()
-	exec(tb, db, `CREATE TABLE things (id TEXT PRIMARY KEY, n BIGINT NOT NULL)`)
+	execute(tb, db, `CREATE TABLE things (id TEXT PRIMARY KEY, n BIGINT NOT NULL)`)
 }
 
-func exec(tb testing.TB, db *store.DB, query string, args ...any) {
+func execute(tb testing.TB, db *store.DB, query string, args ...any) {
 	tb.Helper()
 	err := db.Tx(tb.Context(), func(tx store.Tx) error {
 		_, err := tx.Exec(tb.Context(), query, args...)
@@ -74,7 +74,7 @@ func BenchmarkRead(b *testing.B) {
 	benchEngines(b, func(b *testing.B, db *store.DB) {
 		makeTable(b, db)
 		for i := range 1000 {
-			exec(b, db, `INSERT INTO things (id, n) VALUES ($1, $2)`, fmt.Sprint("thing_", i), i)
+			execute(b, db, `INSERT INTO things (id, n) VALUES ($1, $2)`, fmt.Sprint("thing_", i), i)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()

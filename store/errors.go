@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
@@ -48,6 +49,20 @@ func IsRetryable(err error) bool {
 		return primary == sqlite3.SQLITE_BUSY || primary == sqlite3.SQLITE_LOCKED
 	}
 	return false
+}
+
+// isDamage reports whether err says that a SQLite file is not what SQLite wrote.
+func isDamage(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (lite.Code()&0xff == sqlite3.SQLITE_CORRUPT || lite.Code()&0xff == sqlite3.SQLITE_NOTADB)
+}
+
+// isMissingTable reports whether err says that a table does not exist.
+func isMissingTable(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "42P01"
+	}
+	return err != nil && strings.Contains(err.Error(), "no such table") // SQLite has no code for it
 }
 
 // isCode reports whether err is the PostgreSQL error of that SQLSTATE or one of those SQLite errors.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -58,9 +57,17 @@ func openPostgres(ctx context.Context, cfg Config) (*pg, error) {
 	p.db.SetMaxIdleConns(conns)
 	p.db.SetConnMaxIdleTime(5 * time.Minute)
 	if err := p.db.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("reach PostgreSQL: %w", err), p.db.Close())
+		return nil, errors.Join(unreachable(config, err), p.db.Close())
 	}
 	return p, nil
+}
+
+// unreachable puts a failed connection into one line: pgx tells of every address and way that it tried,
+// a line each, and the last says enough.
+func unreachable(config *pgx.ConnConfig, err error) error {
+	text := err.Error()
+	text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	return fmt.Errorf("PostgreSQL does not let us in, user %s, database %s: %s", config.User, config.Database, text)
 }
 
 func (p *pg) name() Engine { return Postgres }
@@ -121,11 +128,3 @@ func (p *pg) migrate(ctx context.Context) ([]int64, error) {
 }
 
 func (p *pg) close() error { return p.db.Close() }
-
-// isMissingTable reports whether err says that a table does not exist.
-func isMissingTable(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == "42P01"
-	}
-	return strings.Contains(err.Error(), "no such table")
-}

@@ -175,16 +175,6 @@ type Report struct {
 	Problems []string          `json:"problems"` // empty: all is well
 }
 
-// checkSchema adds a problem when the schema is not the one that this program has.
-func (r *Report) checkSchema() {
-	switch {
-	case r.Schema < r.Wanted:
-		r.Problems = append(r.Problems, fmt.Sprintf("schema %d is older than this program's %d: run db migrate", r.Schema, r.Wanted))
-	case r.Schema > r.Wanted:
-		r.Problems = append(r.Problems, fmt.Sprintf("schema %d is newer than this program's %d: update the program", r.Schema, r.Wanted))
-	}
-}
-
 // String is the report in lines for a terminal.
 func (r Report) String() string {
 	if len(r.Problems) == 0 {

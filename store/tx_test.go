@@ -151,7 +151,7 @@ func TestForeignKeysHold(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		makeTable(t, db)
-		exec(t, db, `CREATE TABLE parts (thing TEXT NOT NULL REFERENCES things (id))`)
+		execute(t, db, `CREATE TABLE parts (thing TEXT NOT NULL REFERENCES things (id))`)
 		err := db.Tx(t.Context(), func(tx store.Tx) error {
 			_, err := tx.Exec(t.Context(), `INSERT INTO parts (thing) VALUES ('missing')`)
 			return err
@@ -190,7 +190,7 @@ func TestTxUnwindsWithItsCaller(t *testing.T) {
 		if n := count(t, db); n != 0 {
 			t.Errorf("rows after a panic and a Goexit: got %d, want 0", n)
 		}
-		exec(t, db, `INSERT INTO things (id, n) VALUES ('c', 1)`)
+		execute(t, db, `INSERT INTO things (id, n) VALUES ('c', 1)`)
 	})
 }
 
@@ -266,7 +266,7 @@ func TestConcurrentIncrementsAreAllCounted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		makeTable(t, db)
-		exec(t, db, `INSERT INTO things (id, n) VALUES ('counter', 0)`)
+		execute(t, db, `INSERT INTO things (id, n) VALUES ('counter', 0)`)
 		const callers, each = 16, 10
 		ctx := t.Context()
 		var wg sync.WaitGroup
@@ -371,7 +371,7 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 	}
 	want := row{"ünï'$1;\n", -1 << 63, []byte{0, 255, 1}, true, 0.1, sql.Null[string]{}}
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		exec(t, db, `CREATE TABLE kinds (a TEXT, b BIGINT, c BYTEA, d BOOLEAN, e DOUBLE PRECISION, f TEXT)`)
+		execute(t, db, `CREATE TABLE kinds (a TEXT, b BIGINT, c BYTEA, d BOOLEAN, e DOUBLE PRECISION, f TEXT)`)
 		ctx := t.Context()
 		var got row
 		err := db.Tx(ctx, func(tx store.Tx) error {
