@@ -25,7 +25,9 @@ func (c Caller) Anonymous() bool { return c.Account == "" }
 // Has reports whether the caller holds the scope.
 func (c Caller) Has(scope string) bool { return slices.Contains(c.Scopes, scope) }
 
-func (c Caller) need(scope string) error {
+// Need is nil when the caller holds the scope or none is needed, else a *fault.Error:
+// [fault.AuthenticationRequired] for an anonymous caller, [fault.InsufficientScope] for a signed-in one.
+func (c Caller) Need(scope string) error {
 	switch {
 	case scope == "" || c.Has(scope):
 		return nil
@@ -79,5 +81,20 @@ func emitterFrom(ctx context.Context) func(Event) {
 func Emit(ctx context.Context, e Event) {
 	if emit := emitterFrom(ctx); emit != nil {
 		emit(e)
+	}
+}
+
+type reporterKey struct{}
+
+// WithReporter returns a context whose operations hand errors of ours that do not fail the whole call to report,
+// so that the door can log them.
+func WithReporter(ctx context.Context, report func(error)) context.Context {
+	return context.WithValue(ctx, reporterKey{}, report)
+}
+
+// Report hands an error that is not the caller's to the door; without a reporter it is dropped.
+func Report(ctx context.Context, err error) {
+	if report, _ := ctx.Value(reporterKey{}).(func(error)); report != nil {
+		report(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"time"
 
@@ -33,11 +34,12 @@ type Operation[In, Out any] struct {
 	Scope  string // the scope that a caller needs; empty: anybody
 	Effect Effect // what it does to the world
 
-	Limit Class                 // the rate limit that a call draws on
-	Cost  func(In) []Charge     // what a call draws; nil: one of Limit
-	Reuse *Reuse[In, Out]       // how encoded answers may be given again; nil: never
-	Keeps time.Duration         // how long any cache may keep a public answer; zero: it must revalidate
-	Wrap  func(In, error) error // rewrites the errors of Do for this operation; nil: none
+	Limit  Class                              // the rate limit that a call draws on
+	Cost   func(context.Context, In) []Charge // what a call draws; nil: one of Limit
+	Reuse  *Reuse[In, Out]                    // how encoded answers may be given again; nil: never
+	Varies bool                               // answers depend on the caller though Reuse does not say so
+	Keeps  time.Duration                      // how long any cache may keep a public answer; zero: it must revalidate
+	Wrap   func(In, error) error              // rewrites the errors of Do for this operation; nil: none
 
 	Example In // a call that works against the demo data
 	Do      func(context.Context, In) (Out, error)
@@ -106,7 +108,7 @@ type Op struct {
 // An Answer is the encoded result of a call. JSON must not be changed: other calls may share it.
 type Answer struct {
 	JSON   []byte
-	ETag   string // strong, quoted (RFC 9110, section 8.8.3)
+	ETag   string // strong, quoted (RFC 9110, section 8.8.3); only of what is fetched with GET
 	Public bool   // holds nothing that only this caller may see
 }
 
@@ -122,7 +124,7 @@ func (c *Call) Run(ctx context.Context) (Answer, error) { return c.run(ctx) }
 // Begin checks the caller's scope and the raw input, a JSON object, and says what the call costs. Errors are
 // *fault.Error: [fault.AuthenticationRequired], [fault.InsufficientScope] or [fault.Validation].
 func (o *Op) Begin(ctx context.Context, raw []byte) (*Call, error) {
-	if err := CallerFrom(ctx).need(o.Scope); err != nil {
+	if err := CallerFrom(ctx).Need(o.Scope); err != nil {
 		return nil, err
 	}
 	return o.begin(ctx, o, raw)
@@ -170,13 +172,13 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 		return nil, fmt.Errorf("the example does not fit the schema: %w", err)
 	}
 	if d.Route.Status == 0 {
-		d.Route.Status = 200
+		d.Route.Status = http.StatusOK
 	}
 	in.Examples = nil
 	return &Op{
 		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
 		Effect: d.Effect, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
-		Varies: d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
+		Varies: d.Varies || d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
 		begin:  d.beginner(set, newFiller(reflect.TypeFor[Out]())),
 		zero: func() any {
 			var out Out
@@ -189,7 +191,7 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 // beginner returns the function behind [Op.Begin]: the known answer if there is one, else check, decode and run.
 func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Context, *Op, []byte) (*Call, error) {
 	return func(ctx context.Context, o *Op, raw []byte) (*Call, error) {
-		public, reusable := d.Scope == "", false
+		public, reusable := d.Scope == "" && (!d.Varies || CallerFrom(ctx).Anonymous()), false
 		var key answerKey
 		if d.Reuse != nil && len(raw) <= maxReusedInput && emitterFrom(ctx) == nil {
 			key, reusable = d.Reuse.key(ctx, o.Name, raw), true
@@ -209,7 +211,7 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 		}
 		charges := o.charge()
 		if d.Cost != nil {
-			charges = d.Cost(in)
+			charges = d.Cost(ctx, in)
 		}
 		return &Call{Charges: charges, run: func(ctx context.Context) (Answer, error) {
 			out, err := d.Do(ctx, in)
@@ -224,7 +226,10 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 			if err != nil {
 				return Answer{}, fmt.Errorf("encode answer of %s: %w", o.Name, err)
 			}
-			answer := Answer{JSON: body, ETag: etag(body), Public: public}
+			answer := Answer{JSON: body, Public: public}
+			if d.Route.Method == http.MethodGet {
+				answer.ETag = etag(body)
+			}
 			if reusable {
 				set.keep(key, answer, charges, d.Reuse.For(in, out))
 			}
@@ -244,8 +249,16 @@ func (r *Reuse[In, Out]) key(ctx context.Context, name string, raw []byte) answe
 	return key
 }
 
+// An Appender is an output that writes its own JSON, because it is put together from parts that are JSON already.
+type Appender interface {
+	AppendJSON([]byte) ([]byte, error)
+}
+
 // encode is json.Marshal without the escaping of <, > and & that only script blocks in HTML need.
 func encode(v any) ([]byte, error) {
+	if a, ok := v.(Appender); ok {
+		return a.AppendJSON(nil)
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

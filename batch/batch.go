@@ -1,0 +1,277 @@
+// Package batch runs many operations of a set in one call.
+package batch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+)
+
+// Max is how many operations one batch may hold.
+const Max = 20
+
+// In is the operations to run.
+type In struct {
+	Operations        Items `json:"operations" jsonschema:"what to run; GET /api/batch lists every op with its params"`
+	RequireRealPrices bool  `json:"require_real_prices,omitzero" jsonschema:"true: sign in rather than see masked marketplace prices"`
+}
+
+// Items is 1 to [Max] operations with ids of their own.
+type Items []Item
+
+// Schema bounds the list.
+func (Items) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: "array", MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(Max),
+		Items: &jsonschema.Schema{
+			Type: "object", Required: []string{"id", "op"},
+			Properties: map[string]*jsonschema.Schema{
+				"id":     {Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(128), Description: "your own name for this operation, unique in the batch"},
+				"op":     {Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(64), Description: "name of an operation, e.g. search_domain"},
+				"params": {Type: "object", Description: "input of the operation"},
+			},
+			PropertyOrder:        []string{"id", "op", "params"},
+			AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+		},
+	}
+}
+
+// An Item is one operation of a batch.
+type Item struct {
+	ID     string    `json:"id"`
+	Op     string    `json:"op"`
+	Params op.Object `json:"params,omitzero"`
+}
+
+// Out is a result for each operation, in request order.
+type Out struct {
+	Results []Result `json:"results"`
+}
+
+// A Result is how one operation ended: with its answer, or with an error as it would have alone.
+type Result struct {
+	ID     string    `json:"id"`
+	Op     string    `json:"op"`
+	OK     bool      `json:"ok"`
+	Status int       `json:"status" jsonschema:"the HTTP status that the operation has alone"`
+	Result op.Object `json:"result,omitzero"`
+	Error  Error     `json:"error,omitzero"`
+}
+
+// An Error is an error body without the request id, which is the batch's own.
+type Error struct {
+	Code       fault.Code    `json:"code"`
+	Message    string        `json:"message"`
+	Details    []fault.Field `json:"details,omitzero"`
+	RetryAfter int           `json:"retry_after_s,omitzero"`
+}
+
+// AppendJSON writes the results around the answers, which are JSON already.
+func (o Out) AppendJSON(b []byte) ([]byte, error) {
+	b = append(b, `{"results":[`...)
+	for i, r := range o.Results {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		answer := r.Result
+		r.Result = nil
+		head, err := json.Marshal(r)
+		if err != nil {
+			return nil, err
+		}
+		if len(answer) > 0 {
+			head = append(head[:len(head)-1], `,"result":`...)
+			head = append(append(head, answer...), '}')
+		}
+		b = append(b, head...)
+	}
+	return append(b, "]}"...), nil
+}
+
+// Add adds to the set the operation that runs its batchable operations, and the one that lists them.
+func Add(set *op.Set) {
+	r := runner{set}
+	set.Add(r.lookup(), r.catalogue())
+}
+
+type runner struct{ set *op.Set }
+
+func (r runner) lookup() op.Operation[In, Out] {
+	return op.Operation[In, Out]{
+		Name:    "batch_lookup",
+		Title:   "Run several operations",
+		Doc:     "Runs 1 to 20 read operations in one call, side by side; each succeeds or fails alone. Use it instead of many calls.",
+		Route:   op.Route{Method: "POST", Path: "/api/batch"},
+		Tool:    true,
+		Effect:  op.Reads,
+		Limit:   op.Read,
+		Varies:  true,
+		Cost:    r.cost,
+		Example: In{Operations: Items{{ID: "a", Op: "tld_registration_price", Params: op.Object(`{"tld":"com"}`)}, {ID: "b", Op: "tld_metadata", Params: op.Object(`{"tld":"de"}`)}}},
+		Do:      r.run,
+	}
+}
+
+// cost is the sum of what the operations cost, class by class.
+func (r runner) cost(ctx context.Context, in In) []op.Charge {
+	var sum []op.Charge
+	add := func(c op.Charge) {
+		for i := range sum {
+			if sum[i].Class == c.Class {
+				sum[i].Count += c.Count
+				return
+			}
+		}
+		sum = append(sum, c)
+	}
+	for _, item := range in.Operations {
+		charges := []op.Charge{{Class: op.Read, Count: 1}}
+		if o := r.named(item.Op); o != nil {
+			charges = o.Refused()
+			if call, err := o.Begin(ctx, item.params()); err == nil {
+				charges = call.Charges
+			}
+		}
+		for _, c := range charges {
+			add(c)
+		}
+	}
+	return sum
+}
+
+func (i Item) params() []byte {
+	if len(i.Params) == 0 {
+		return []byte("{}")
+	}
+	return i.Params
+}
+
+// named is the batchable operation of that name, or nil.
+func (r runner) named(name string) *op.Op {
+	if o := r.set.Named(name); o != nil && o.Batch {
+		return o
+	}
+	return nil
+}
+
+func (r runner) run(ctx context.Context, in In) (Out, error) {
+	if in.RequireRealPrices {
+		if err := op.CallerFrom(ctx).Need(op.ScopePricing); err != nil {
+			return Out{}, err
+		}
+	}
+	seen := make(map[string]int, len(in.Operations))
+	for i, item := range in.Operations {
+		if first, twice := seen[item.ID]; twice {
+			return Out{}, fault.Invalid("operations["+strconv.Itoa(i)+"].id", "is the same as that of operations[%d]; give each operation an id of its own", first)
+		}
+		seen[item.ID] = i
+	}
+	out := Out{Results: make([]Result, len(in.Operations))}
+	var wait sync.WaitGroup
+	var mu sync.Mutex // one event at a time, in the order of their counts
+	var done atomic.Int64
+	inner := op.WithoutEmitter(ctx)
+	for i, item := range in.Operations {
+		wait.Go(func() {
+			out.Results[i] = r.one(inner, item)
+			mu.Lock()
+			defer mu.Unlock()
+			op.Emit(ctx, op.Event{Item: out.Results[i], Done: int(done.Add(1)), Total: len(in.Operations)})
+		})
+	}
+	wait.Wait()
+	return out, nil
+}
+
+// one runs an operation as it would run alone.
+func (r runner) one(ctx context.Context, item Item) Result {
+	result := Result{ID: item.ID, Op: item.Op}
+	o := r.named(item.Op)
+	if o == nil {
+		return result.fail(fault.Invalid("op", "is not a batch operation; GET /api/batch lists them"))
+	}
+	answer, err := o.Call(ctx, item.params())
+	if err != nil {
+		if fault.Is(fault.From(err), fault.Internal) {
+			op.Report(ctx, fmt.Errorf("batch operation %s: %w", o.Name, err))
+		}
+		return result.fail(err)
+	}
+	result.OK, result.Status, result.Result = true, o.Route.Status, answer.JSON
+	return result
+}
+
+func (r Result) fail(err error) Result {
+	f := fault.From(err)
+	r.Status = f.Code.Status()
+	r.Error = Error{Code: f.Code, Message: f.Message(), Details: f.Fields, RetryAfter: f.RetrySeconds()}
+	return r
+}
+
+// CatalogueIn has no fields.
+type CatalogueIn struct{}
+
+// CatalogueOut lists the operations that a batch may hold.
+type CatalogueOut struct {
+	MaxOperations int     `json:"max_operations"`
+	Operations    []Entry `json:"operations"`
+}
+
+// An Entry describes one operation.
+type Entry struct {
+	Op          string    `json:"op"`
+	Title       string    `json:"title"`
+	Description string    `json:"description"`
+	Params      op.Object `json:"params" jsonschema:"JSON Schema of params"`
+	Result      op.Object `json:"result" jsonschema:"JSON Schema of result"`
+	Example     op.Object `json:"example" jsonschema:"params that work"`
+}
+
+// catalogueKeeps is how long a client may keep the catalogue: it changes with the version of the service.
+const catalogueKeeps = time.Hour
+
+func (r runner) catalogue() op.Operation[CatalogueIn, CatalogueOut] {
+	return op.Operation[CatalogueIn, CatalogueOut]{
+		Name:   "batch_catalogue",
+		Title:  "List batch operations",
+		Doc:    "Every operation that a batch may hold, with the JSON Schemas of its params and its result.",
+		Route:  op.Route{Method: "GET", Path: "/api/batch"},
+		Effect: op.Reads,
+		Limit:  op.Read,
+		Keeps:  catalogueKeeps,
+		Reuse:  &op.Reuse[CatalogueIn, CatalogueOut]{For: func(CatalogueIn, CatalogueOut) time.Duration { return catalogueKeeps }},
+		Do: func(context.Context, CatalogueIn) (CatalogueOut, error) {
+			return r.list()
+		},
+	}
+}
+
+func (r runner) list() (CatalogueOut, error) {
+	out := CatalogueOut{MaxOperations: Max}
+	for _, o := range r.set.All() {
+		if !o.Batch {
+			continue
+		}
+		params, err := json.Marshal(o.In)
+		if err != nil {
+			return CatalogueOut{}, err
+		}
+		result, err := json.Marshal(o.Out)
+		if err != nil {
+			return CatalogueOut{}, err
+		}
+		out.Operations = append(out.Operations, Entry{o.Name, o.Title, o.Doc, params, result, bytes.Clone(o.Example)})
+	}
+	return out, nil
+}
