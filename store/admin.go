@@ -71,7 +71,7 @@ func syncDir(path string) error {
 }
 
 func (l *lite) check(ctx context.Context) (Report, error) {
-	r := Report{Engine: SQLite, Settings: map[string]string{}, Problems: []string{}}
+	r := Report{Engine: SQLite, Settings: map[string]string{}, Warnings: []string{}, Problems: []string{}}
 	for _, look := range []func(context.Context, *Report) error{l.checkSettings, l.checkPages, l.checkReferences, l.checkSchema} {
 		err := look(ctx, &r)
 		switch {
@@ -130,7 +130,7 @@ var pgWanted = []struct{ name, want string }{
 }
 
 func (p *pg) check(ctx context.Context) (Report, error) {
-	r := Report{Engine: Postgres, Settings: map[string]string{}, Problems: []string{}}
+	r := Report{Engine: Postgres, Settings: map[string]string{}, Warnings: []string{}, Problems: []string{}}
 	if err := p.db.QueryRowContext(ctx, `SHOW server_version`).Scan(&r.Version); err != nil {
 		return Report{}, err
 	}
@@ -145,7 +145,7 @@ func (p *pg) check(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// checkSetting notes a setting, and adds a problem when it is not the one wanted.
+// checkSetting notes a setting, and adds a warning when it is not the one wanted.
 func (r *Report) checkSetting(ctx context.Context, db *sql.DB, query, name, want string) error {
 	var got string
 	if err := db.QueryRowContext(ctx, query).Scan(&got); err != nil {
@@ -153,7 +153,7 @@ func (r *Report) checkSetting(ctx context.Context, db *sql.DB, query, name, want
 	}
 	r.Settings[name] = got
 	if got != want {
-		r.Problems = append(r.Problems, fmt.Sprintf("setting %s is %s, not %s", name, got, want))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("setting %s is %s, not %s", name, got, want))
 	}
 	return nil
 }

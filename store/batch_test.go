@@ -180,6 +180,31 @@ func TestInnocentMembersOfALostBatchRunAgain(t *testing.T) {
 	}
 }
 
+// After a commit that fails, here for a deferred constraint, SQLite leaves the transaction open.
+func TestFailedCommitIsUndone(t *testing.T) {
+	t.Parallel()
+	db, _ := openTest(t)
+	ctx := t.Context()
+	statement := func(query string) error {
+		return db.Tx(ctx, func(tx Tx) error { _, err := tx.Exec(ctx, query); return err })
+	}
+	if err := statement(`CREATE TABLE parts (thing TEXT REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := statement(`INSERT INTO parts (thing) VALUES ('missing')`); !IsForeignKey(err) {
+		t.Errorf("commit: got %v, want a foreign key violation", err)
+	}
+	if err := statement(`INSERT INTO things (id) VALUES ('next')`); err != nil {
+		t.Errorf("next transaction: got %v, want nil", err)
+	}
+	if got := ids(t, db); !slices.Equal(got, []string{"next"}) {
+		t.Errorf("rows: got %v, want [next]", got)
+	}
+	if n := db.engine.(*lite).db.Stats().OpenConnections; n > 3 {
+		t.Errorf("connections: got %d, want the failed one closed", n)
+	}
+}
+
 // Callers that give up at every possible moment neither block the queue nor leave a batch without commit,
 // and what Tx said is what is there.
 func TestGivingUpLeavesNothingBehind(t *testing.T) {

@@ -106,7 +106,7 @@ func TestKilledProcessKeepsItsWord(t *testing.T) {
 			}
 		}
 		report, err := db.Check(t.Context())
-		if err != nil || db.Engine() == store.SQLite && len(report.Problems) > 0 {
+		if err != nil || len(report.Problems) > 0 {
 			t.Errorf("check after the kills: got %v, %v", report, err)
 		}
 		t.Logf("%d pairs acknowledged, %d found", len(acknowledged), len(parts))

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,30 +55,30 @@ type lite struct {
 }
 
 func openSQLite(ctx context.Context, cfg Config) (_ *lite, err error) {
-	l := &lite{dir: cfg.Dir, temporary: cfg.Temporary, closing: make(chan struct{})}
+	dir := cfg.Dir
 	if cfg.Temporary {
-		if l.dir, err = os.MkdirTemp("", "namewharf-"); err != nil {
+		if dir, err = os.MkdirTemp("", "namewharf-"); err != nil {
 			return nil, fmt.Errorf("make a temporary directory: %w", err)
 		}
 	}
-	if l.dir, err = filepath.Abs(l.dir); err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	if err := prepareDir(l.dir); err != nil {
-		return nil, err
-	}
-	if l.db, err = openLite(l.path()); err != nil {
+	if err := prepareDir(dir); err != nil {
 		return nil, err
 	}
 	conns := cfg.Conns
 	if conns == 0 {
 		conns = max(4, 2*runtime.GOMAXPROCS(0))
 	}
-	l.readers = make(chan *liteConn, conns)
+	l := &lite{dir: dir, temporary: cfg.Temporary, readers: make(chan *liteConn, conns), closing: make(chan struct{})}
 	for range conns {
 		l.readers <- nil
 	}
 	l.writer = &writer{open: func(ctx context.Context) (*liteConn, error) { return l.connect(ctx, false) }}
+	if l.db, err = openLite(l.path()); err != nil {
+		return nil, err
+	}
 
 	// The first connection makes the file and switches the journal, one process at a time.
 	unlock, err := l.lock(ctx)
@@ -291,8 +292,13 @@ func (c *liteConn) control(query string) error {
 	return err
 }
 
-// close discards the connection; a transaction that is open is rolled back.
+// close ends the connection itself, where [sql.Conn.Close] would keep it for others with its transaction
+// open; that is rolled back.
 func (c *liteConn) close() error {
 	c.stmts.Purge()
-	return c.conn.Close()
+	err := c.conn.Raw(func(any) error { return driver.ErrBadConn })
+	if errors.Is(err, driver.ErrBadConn) {
+		return nil
+	}
+	return err
 }

@@ -5,6 +5,9 @@
 // times as BIGINT microseconds ([Micros]), money as BIGINT, ids as TEXT ([NewID]), bytes as BYTEA.
 // Transactions are serializable on both: SQLite runs one writer at a time and lets many small
 // transactions share one fsync, PostgreSQL refuses what would not serialize and [DB.Tx] runs it again.
+//
+// One difference stays with who writes SQL: SQLite orders text by its bytes, and so does PostgreSQL when
+// the database is created with LOCALE 'C' or 'C.UTF-8', but not with a language's locale.
 package store
 
 import (
@@ -146,8 +149,8 @@ func (db *DB) Migrate(ctx context.Context) ([]int64, error) {
 }
 
 // Backup writes a consistent copy of the embedded store to a file that does not exist yet, without
-// stopping writers; the copy is opened and checked before Backup returns. PostgreSQL has its own tools,
-// pg_dump and continuous archiving, and Backup says so.
+// stopping writers; the copy is on the disk and checked when Backup returns. To restore it, put it as
+// namewharf.db into an empty directory. PostgreSQL has its own tools, and Backup names them.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := db.engine.backup(ctx, path); err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -172,15 +175,21 @@ type Report struct {
 	Schema   int64             `json:"schema"`   // version of the schema in the database
 	Wanted   int64             `json:"wanted"`   // version of the schema that this program has
 	Settings map[string]string `json:"settings"` // those on which durability rests
-	Problems []string          `json:"problems"` // empty: all is well
+	Warnings []string          `json:"warnings"` // settings that risk what is stored
+	Problems []string          `json:"problems"` // damage, or a schema that does not fit; empty: all is well
 }
 
 // String is the report in lines for a terminal.
 func (r Report) String() string {
-	if len(r.Problems) == 0 {
-		return fmt.Sprintf("%s %s, schema %d: no problems", r.Engine, r.Version, r.Schema)
+	head := fmt.Sprintf("%s %s, schema %d: %d problems", r.Engine, r.Version, r.Schema, len(r.Problems))
+	all := []string{head}
+	for _, p := range r.Problems {
+		all = append(all, "problem: "+p)
 	}
-	return fmt.Sprintf("%s %s, schema %d:\n%s", r.Engine, r.Version, r.Schema, strings.Join(r.Problems, "\n"))
+	for _, w := range r.Warnings {
+		all = append(all, "warning: "+w)
+	}
+	return strings.Join(all, "\n")
 }
 
 // Close waits for the transactions that run and closes the database. Later calls fail with [ErrClosed].

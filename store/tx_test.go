@@ -262,15 +262,19 @@ func TestReadersAndWritersDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
+// Two handles stand for two processes on one store.
 func TestConcurrentIncrementsAreAllCounted(t *testing.T) {
 	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
+	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
+		handles := []*store.DB{storetest.Open(t, cfg), storetest.Open(t, cfg)}
+		db := handles[0]
 		makeTable(t, db)
 		execute(t, db, `INSERT INTO things (id, n) VALUES ('counter', 0)`)
 		const callers, each = 16, 10
 		ctx := t.Context()
 		var wg sync.WaitGroup
-		for range callers {
+		for i := range callers {
+			db := handles[i%2]
 			wg.Go(func() {
 				for range each {
 					// Read, think, write: only a serializable transaction does not lose any.

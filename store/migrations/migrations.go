@@ -5,7 +5,8 @@
 // edited once released: the next change is the next file.
 //
 // Types that mean the same to both engines: TEXT, BIGINT, BYTEA, BOOLEAN, DOUBLE PRECISION. Times are BIGINT
-// microseconds, amounts BIGINT cents, ids TEXT. Columns are NOT NULL unless absence has a meaning.
+// microseconds, amounts BIGINT cents, ids TEXT. Columns are NOT NULL unless absence has a meaning. Constraints
+// are never DEFERRABLE: on SQLite they would fail the commit of a whole batch instead of one transaction.
 package migrations
 
 import "embed"
