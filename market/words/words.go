@@ -189,7 +189,13 @@ func (l *Lexicon) Neighbours(id ID) []Link {
 	return l.links[w.links : w.links+uint32(w.linkCount)]
 }
 
-// Common reports whether the word says little by itself, as "the" and "for" do.
+// Weight is how much a word says, from 0.3 for one that is everywhere to 1 for a special one.
+func (l *Lexicon) Weight(id ID) float64 {
+	const little, much = 70, 105 // costs
+	return max(0.3, min(1, (float64(l.words[id].cost)-little)/(much-little)))
+}
+
+// Common reports whether the word says next to nothing by itself, as "the" and "for" do.
 func (l *Lexicon) Common(id ID) bool { return l.words[id].cost < commonCost }
 
 func isWord(s string) bool {

@@ -1,0 +1,231 @@
+package index
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
+
+// A Match says why an entry was found.
+type Match string
+
+// The ways to match, best first.
+const (
+	Exact    Match = "exact"    // the name or label asked for
+	Keyword  Match = "keyword"  // has the words asked for, or begins with them
+	Semantic Match = "semantic" // has words near them in meaning
+)
+
+// A Hit is an entry that is relevant to a query.
+type Hit struct {
+	Entry
+	Match Match
+	Score float32 // best first; above 1 for exact matches
+}
+
+// Scores of what is found by its label instead of by its words, and shares of the rest.
+const (
+	domainScore = 4.0 // the very domain
+	labelScore  = 3.0 // the same label under another suffix
+	hyphenScore = 2.9 // the label written with hyphens between the words
+	prefixScore = 0.5 // the label begins with the query: at least this
+	prefixBonus = 0.2 // and this much more than by its words alone
+	coverShare  = 0.7 // of the query that the entry covers, against how little else the label says
+)
+
+// relevant is the share of the query's points below which an entry is not shown.
+const relevant = 0.495
+
+// keywordShare is what a word among the keywords is worth against one in the label.
+const keywordShare = 0.85
+
+// mostPrefixed is up to how many labels that begin with the query are looked at.
+const mostPrefixed = 4096
+
+// Search returns the entries most relevant to a domain, a label, a phrase or a URL, best first, at most limit. Entries of
+// equal relevance follow by length and name, never by price.
+func (x *Index) Search(text string, limit int) []Hit {
+	if limit <= 0 {
+		return nil
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	q := x.parse(text)
+	best := top{better: x.better, limit: limit}
+	seen := make(map[uint32]bool)
+	x.byLabel(&q, func(f found) {
+		if !seen[f.slot] {
+			seen[f.slot] = true
+			best.add(f)
+		}
+	})
+	x.byWords(&q, func(f found) {
+		if !seen[f.slot] {
+			best.add(f)
+		}
+	})
+	hits := make([]Hit, 0, len(best.found))
+	for _, f := range best.sorted() {
+		hits = append(hits, Hit{x.entry(f.slot), f.match, f.score})
+	}
+	return hits
+}
+
+// found is a slot that is relevant.
+type found struct {
+	slot  uint32
+	score float32
+	match Match
+}
+
+// better is the order of hits.
+func (t *table) better(a, b found) int {
+	return cmp.Or(
+		cmp.Compare(b.score, a.score),
+		cmp.Compare(t.lengths[a.slot], t.lengths[b.slot]),
+		t.compareNames(a.slot, b.slot),
+	)
+}
+
+// byLabel finds entries whose label is the query or begins with it. It may find one twice, best first.
+func (x *Index) byLabel(q *query, add func(found)) {
+	if slot, ok := x.find(q.domain); ok && !x.isDead(slot) {
+		add(found{slot, domainScore, Exact})
+	}
+	label := func(label string, score float32) {
+		if label == "" {
+			return
+		}
+		for _, slot := range x.withPrefix(label) {
+			if len(x.label(slot)) > len(label) {
+				break
+			}
+			add(found{slot, score, Exact})
+		}
+	}
+	label(q.joined, labelScore)
+	label(q.hyphen, hyphenScore)
+	if len(q.joined) < shortestPrefix {
+		return
+	}
+	prefixed := x.withPrefix(q.joined)
+	for _, slot := range prefixed[:min(len(prefixed), mostPrefixed)] {
+		cover := float32(len(q.joined)) / float32(len(x.label(slot)))
+		add(found{slot, prefixScore + prefixBonus + (1-prefixScore)*cover, Keyword})
+	}
+}
+
+// window is how many slots are counted at a time: few enough for the counters to stay in the processor's cache.
+const window = 1 << 14
+
+// tally is the points of a slot.
+type tally struct {
+	total, direct uint16
+	word          uint8 // the last word that gave points
+	inLabel       uint8 // how many words did, by the label
+}
+
+// byWords finds entries by the words of the query and their neighbours, in the order of slots.
+func (x *Index) byWords(q *query, add func(found)) {
+	if len(q.terms) == 0 {
+		return
+	}
+	floor := uint16(relevant * float64(q.whole))
+	var tallies [window]tally
+	touched := make([]uint16, 0, window)
+	rest := slices.Clone(q.terms)
+	for low := uint32(0); low < uint32(len(x.ends)); low += window {
+		left := false
+		for i := range rest {
+			rest[i].list = rest[i].count(low, &tallies, &touched)
+			left = left || len(rest[i].list) > 0
+		}
+		for _, offset := range touched {
+			c := tallies[offset]
+			tallies[offset] = tally{}
+			if slot := low + uint32(offset); c.total >= floor && !x.isDead(slot) {
+				add(x.judge(q, slot, c, floor))
+			}
+		}
+		touched = touched[:0]
+		if !left {
+			return
+		}
+	}
+}
+
+// count gives the points of a term to the slots of the window from low, and returns the postings behind it.
+func (t *term) count(low uint32, tallies *[window]tally, touched *[]uint16) []posting {
+	list, end := t.list, (low+window)<<1
+	weak := uint16(keywordShare * float32(t.points))
+	for i, at := range list {
+		if at >= end {
+			return list[i:]
+		}
+		offset := at>>1 - low
+		c := &tallies[offset]
+		if c.word == t.word {
+			continue
+		}
+		if c.word == 0 {
+			*touched = append(*touched, uint16(offset))
+		}
+		c.word = t.word
+		points := t.points
+		if at&1 != 0 {
+			points = weak
+		} else {
+			c.inLabel++
+		}
+		c.total += points
+		if t.direct {
+			c.direct += points
+		}
+	}
+	return nil
+}
+
+// judge turns the points of a relevant slot into its score.
+func (x *Index) judge(q *query, slot uint32, c tally, floor uint16) found {
+	covered := min(1, float32(c.total)/float32(q.whole))
+	precise := min(1, float32(c.inLabel)/float32(x.pieces[slot]))
+	f := found{slot, covered * (coverShare + (1-coverShare)*precise), Semantic}
+	if c.direct >= floor {
+		f.match = Keyword
+	}
+	return f
+}
+
+// top keeps the best of what it is given.
+type top struct {
+	better func(a, b found) int
+	limit  int
+	found  []found // a heap, worst first, once it is full
+}
+
+func (t *top) add(f found) {
+	if len(t.found) < t.limit {
+		t.found = append(t.found, f)
+		if len(t.found) == t.limit {
+			heap.Init(t)
+		}
+		return
+	}
+	if f.score < t.found[0].score || t.better(f, t.found[0]) >= 0 {
+		return
+	}
+	t.found[0] = f
+	heap.Fix(t, 0)
+}
+
+func (t *top) sorted() []found {
+	slices.SortFunc(t.found, t.better)
+	return t.found
+}
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (t *top) Len() int           { return len(t.found) }
+func (t *top) Less(i, j int) bool { return t.better(t.found[i], t.found[j]) > 0 }
+func (t *top) Swap(i, j int)      { t.found[i], t.found[j] = t.found[j], t.found[i] }
+func (t *top) Push(any)           {}
+func (t *top) Pop() any           { return nil }

@@ -1,0 +1,230 @@
+package market
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/market/index"
+	"github.com/namewharf/namewharf/market/words"
+	"github.com/namewharf/namewharf/store"
+)
+
+// Config says what a [Market] stands on.
+type Config struct {
+	DB     *store.DB
+	Logger *slog.Logger // nil: nothing is logged
+
+	// Follow is how often the database is asked for changes by other processes; 0: [DefaultFollow].
+	Follow time.Duration
+}
+
+// DefaultFollow is how often changes by other processes are looked for: they are visible within a second.
+const DefaultFollow = 500 * time.Millisecond
+
+// A Market answers what is for sale. It is safe for concurrent use.
+type Market struct {
+	db  *store.DB
+	log *slog.Logger
+
+	indexes [len(environments)]*index.Index
+	version atomic.Uint64
+
+	following sync.Mutex // held while changes are read and applied
+	seen      [len(environments)]place
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// New loads the visible listings of both environments, a million in some seconds, and follows the database from there.
+// Close it before the database.
+func New(ctx context.Context, cfg Config) (*Market, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Follow <= 0 {
+		cfg.Follow = DefaultFollow
+	}
+	m := &Market{db: cfg.DB, log: cfg.Logger, done: make(chan struct{})}
+	lex := words.English()
+	for i, env := range environments {
+		if err := m.load(ctx, lex, i, env); err != nil {
+			return nil, fmt.Errorf("load the listings of %s: %w", env, err)
+		}
+	}
+	m.setVersion()
+	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go m.follow(ctx, cfg.Follow)
+	return m, nil
+}
+
+// Close stops following the database and waits for it.
+func (m *Market) Close() {
+	m.stop()
+	<-m.done
+}
+
+// Version changes whenever a visible listing changes. It is the same in every process and after a restart, as long as
+// the listings are. It changes after the listings do: read it first, then what is to be cached under it.
+func (m *Market) Version() uint64 { return m.version.Load() }
+
+// Len is the number of names for sale.
+func (m *Market) Len(env Environment) int {
+	x := m.index(env)
+	if x == nil {
+		return 0
+	}
+	return x.Len()
+}
+
+// Get returns the offer for a domain, if it is for sale. It allocates nothing.
+func (m *Market) Get(env Environment, domain fqdn.Name) (Offer, bool) {
+	x := m.index(env)
+	if x == nil {
+		return Offer{}, false
+	}
+	e, ok := x.Get(domain.String())
+	if !ok {
+		return Offer{}, false
+	}
+	return Offer{Domain: domain, PriceCents: e.PriceCents, Currency: e.Currency, ListedAt: store.Time(e.ListedAt)}, true
+}
+
+// A Hit is an offer that is relevant to a search.
+type Hit struct {
+	Offer
+	Match index.Match
+	Score float32
+}
+
+// Search returns the offers most relevant to a domain, a label, a phrase or a URL, best first, at most limit and at most
+// [MaxHits]. Only relevant ones are shown; the order never depends on prices.
+func (m *Market) Search(env Environment, query string, limit int) []Hit {
+	x := m.index(env)
+	if x == nil {
+		return nil
+	}
+	found := x.Search(query, min(limit, MaxHits))
+	hits := make([]Hit, 0, len(found))
+	for _, f := range found {
+		hits = append(hits, Hit{offer(f.Entry), f.Match, f.Score})
+	}
+	return hits
+}
+
+// MaxHits bounds the answer of one search.
+const MaxHits = 1000
+
+// offer is an entry of the index, whose names were valid when they were listed.
+func offer(e index.Entry) Offer {
+	return Offer{Domain: fqdn.MustParse(e.Domain), PriceCents: e.PriceCents, Currency: e.Currency, ListedAt: store.Time(e.ListedAt)}
+}
+
+func (m *Market) index(env Environment) *index.Index {
+	if i := env.ordinal(); i >= 0 {
+		return m.indexes[i]
+	}
+	return nil
+}
+
+// A Filter says which listings to list, and in which order.
+type Filter struct {
+	Environment Environment
+	TLD         string // A-label form, without a leading dot; "uk" includes co.uk; empty: all
+	Q           string // only what [Market.Search] finds; empty: all
+	Sort        Sort
+	MinPrice    int64           // cents; 0: no bound
+	MaxPrice    int64           // cents; 0: no bound
+	Limit       int             // 1 to MaxPage; 0: DefaultPage
+	Offset      int             // 0 to MaxOffset
+	After       *index.Position // from Page.Next; nil: from the start
+}
+
+// Limits of a page.
+const (
+	DefaultPage = 25
+	MaxPage     = 100
+	MaxOffset   = 10_000
+)
+
+// A Sort is an order of listings. Equal ones follow by name.
+type Sort string
+
+// The sorts.
+const (
+	Newest Sort = "newest" // the default
+	Name   Sort = "name"
+	Length Sort = "length"
+	Price  Sort = "price" // lowest first
+)
+
+func (s Sort) order() (index.Order, bool) {
+	switch s {
+	case "", Newest:
+		return index.Newest, true
+	case Name:
+		return index.Name, true
+	case Length:
+		return index.Length, true
+	case Price:
+		return index.Price, true
+	}
+	return 0, false
+}
+
+// A Page is a part of the listings.
+type Page struct {
+	Listings []Listing
+	Next     *index.Position // for Filter.After of the next page; nil at the end
+}
+
+// List returns a page of the visible listings. Pages that follow one another by position show each listing that is
+// there all the while exactly once, whatever comes and goes. A page may be shorter than its limit when names were sold
+// a moment ago; the end is where Next is nil. It fails with a [fault.Validation] error for bounds that do not hold.
+func (m *Market) List(ctx context.Context, f Filter) (Page, error) {
+	order, ok := f.Sort.order()
+	x := m.index(f.Environment)
+	switch {
+	case x == nil:
+		return Page{}, fault.Invalid("environment", "must be %s or %s", Sandbox, Live)
+	case !ok:
+		return Page{}, fault.Invalid("sort", "must be newest, name, length or price")
+	case f.Limit < 0 || f.Limit > MaxPage:
+		return Page{}, fault.Invalid("limit", "must be from 1 to %d", MaxPage)
+	case f.Offset < 0 || f.Offset > MaxOffset:
+		return Page{}, fault.Invalid("offset", "must be from 0 to %d; follow next_cursor to go further", MaxOffset)
+	case f.MinPrice < 0 || f.MaxPrice < 0:
+		return Page{}, fault.Invalid("min_price_cents", "must not be negative")
+	}
+	if f.Limit == 0 {
+		f.Limit = DefaultPage
+	}
+	found := x.Browse(index.Filter{
+		Suffix: f.TLD, Query: f.Q, MinPrice: f.MinPrice, MaxPrice: f.MaxPrice,
+		Order: order, After: f.After, Offset: f.Offset, Limit: f.Limit,
+	})
+	listings, err := m.details(ctx, f.Environment, found.Entries)
+	if err != nil {
+		return Page{}, fmt.Errorf("list the market: %w", err)
+	}
+	return Page{Listings: listings, Next: found.Next}, nil
+}
+
+// Listing returns the listing of a domain that is for sale, from the database. It fails with [fault.NotFound].
+func (m *Market) Listing(ctx context.Context, env Environment, domain fqdn.Name) (Listing, error) {
+	return Find(ctx, m.db, env, domain)
+}
+
+func (m *Market) setVersion() {
+	var sum int64
+	for _, p := range m.seen {
+		sum += p.change
+	}
+	m.version.Store(uint64(sum))
+}

@@ -1,0 +1,200 @@
+package market
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/market/index"
+	"github.com/namewharf/namewharf/store"
+)
+
+// takeChange gives the transaction its number, under which it writes listings, and holds the environment's counter until
+// it ends: numbers become visible in their order. It comes before every other statement on listings, so that transactions
+// wait for one another here and nowhere else.
+func takeChange(ctx context.Context, tx store.Tx, env Environment) (change int64, err error) {
+	err = tx.QueryRow(ctx, `UPDATE listing_changes SET change = change + 1 WHERE environment = $1 RETURNING change`, env).Scan(&change)
+	if err != nil {
+		return 0, fmt.Errorf("number the change: %w", err)
+	}
+	return change, nil
+}
+
+// Find returns the listing of a domain that is for sale. It fails with [fault.NotFound].
+func Find(ctx context.Context, db *store.DB, env Environment, domain fqdn.Name) (Listing, error) {
+	var found []Listing
+	err := db.Read(ctx, func(tx store.Tx) (err error) {
+		found, err = readListed(ctx, tx, env, []string{domain.String()})
+		return err
+	})
+	if err != nil {
+		return Listing{}, fmt.Errorf("find a listing: %w", err)
+	}
+	if len(found) == 0 {
+		return Listing{}, fault.New(fault.NotFound, "the domain is not listed for sale")
+	}
+	return found[0], nil
+}
+
+// details reads the listings of entries, in their order. It leaves out those that are gone.
+func (m *Market) details(ctx context.Context, env Environment, entries []index.Entry) ([]Listing, error) {
+	if len(entries) == 0 {
+		return []Listing{}, nil
+	}
+	domains := make([]string, len(entries))
+	places := make(map[string]int, len(entries))
+	for i, e := range entries {
+		domains[i] = e.Domain
+		places[e.Domain] = i
+	}
+	var found []Listing
+	err := m.db.Read(ctx, func(tx store.Tx) (err error) {
+		found, err = readListed(ctx, tx, env, domains)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ordered := make([]Listing, len(entries))
+	for _, l := range found {
+		ordered[places[l.Domain.String()]] = l
+	}
+	listings := ordered[:0]
+	for _, l := range ordered {
+		if !l.Domain.IsZero() {
+			listings = append(listings, l)
+		}
+	}
+	return listings, nil
+}
+
+// readListed reads the listed ones of the domains, in any order.
+func readListed(ctx context.Context, tx store.Tx, env Environment, domains []string) ([]Listing, error) {
+	args := make([]any, 1, 1+len(domains))
+	args[0] = env
+	for _, d := range domains {
+		args = append(args, d)
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT id, domain, price_cents, floor_price_cents, currency, description, keywords, seller_id, listed_at, updated_at
+		FROM listings WHERE environment = $1 AND status = 'listed' AND domain IN (`+binds(2, len(domains))+`)`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Listing
+	for rows.Next() {
+		l := Listing{Environment: env, Status: Listed}
+		var domain, keywords string
+		var listed, updated int64
+		if err := rows.Scan(&l.ID, &domain, &l.PriceCents, &l.FloorPriceCents, &l.Currency, &l.Description, &keywords, &l.SellerID, &listed, &updated); err != nil {
+			return nil, err
+		}
+		if l.Domain, err = fqdn.Parse(domain); err != nil {
+			return nil, fmt.Errorf("listing %s: domain %w", l.ID, err)
+		}
+		l.Keywords = splitKeywords(keywords)
+		l.ListedAt, l.UpdatedAt = store.Time(listed), store.Time(updated)
+		all = append(all, l)
+	}
+	return all, rows.Err()
+}
+
+// binds is "$first, …" for n binds.
+func binds(first, n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", first+i)
+	}
+	return b.String()
+}
+
+// Keywords are stored in one column, separated by a character that none holds.
+const keywordSeparator = "\n"
+
+func joinKeywords(keywords []string) string { return strings.Join(keywords, keywordSeparator) }
+
+func splitKeywords(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, keywordSeparator)
+}
+
+// standingOf returns the number of the last change in the environment, and how many names are for sale.
+func standingOf(ctx context.Context, tx store.Tx, env Environment) (change int64, listed int, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT change, (SELECT COUNT(*) FROM listings WHERE environment = $1 AND status = 'listed')
+		FROM listing_changes WHERE environment = $2`, env, env).Scan(&change, &listed)
+	return change, listed, err
+}
+
+// visible reads every entry that is for sale in the environment, until add has enough.
+func visible(ctx context.Context, tx store.Tx, env Environment, add func(index.Entry) bool) error {
+	rows, err := tx.Query(ctx, `
+		SELECT domain, price_cents, currency, listed_at, keywords FROM listings
+		WHERE environment = $1 AND status = 'listed'`, env)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var domain, currency, keywords sql.RawBytes
+	for rows.Next() {
+		var e index.Entry
+		if err := rows.Scan(&domain, &e.PriceCents, &currency, &e.ListedAt, &keywords); err != nil {
+			return err
+		}
+		e.Domain, e.Currency, e.Keywords = string(domain), string(currency), splitKeywords(string(keywords))
+		if !add(e) {
+			break
+		}
+	}
+	return rows.Err()
+}
+
+// place is where following the changes goes on: with this change, behind this id.
+type place struct {
+	change int64
+	id     string
+}
+
+// changesAtOnce is how many changed rows are read and applied at a time.
+const changesAtOnce = 10_000
+
+// changedSince reads up to changesAtOnce changes from the place on, and the place behind them. Each says how the domain
+// stands now, whatever it was that changed.
+func changedSince(ctx context.Context, tx store.Tx, env Environment, from place) ([]index.Change, place, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT c.change, c.id, c.domain, l.price_cents, l.currency, l.listed_at, l.keywords
+		FROM listings c
+		LEFT JOIN listings l ON l.environment = c.environment AND l.domain = c.domain AND l.status = 'listed'
+		WHERE c.environment = $1 AND (c.change, c.id) > ($2, $3)
+		ORDER BY c.change, c.id LIMIT $4`, env, from.change, from.id, changesAtOnce)
+	if err != nil {
+		return nil, from, err
+	}
+	defer rows.Close()
+	var changes []index.Change
+	for rows.Next() {
+		var c index.Change
+		var price, listed sql.NullInt64
+		var currency, keywords sql.NullString
+		if err := rows.Scan(&from.change, &from.id, &c.Domain, &price, &currency, &listed, &keywords); err != nil {
+			return nil, from, err
+		}
+		c.Gone = !price.Valid
+		c.PriceCents, c.Currency, c.ListedAt = price.Int64, currency.String, listed.Int64
+		c.Keywords = splitKeywords(keywords.String)
+		changes = append(changes, c)
+	}
+	if len(changes) > 0 && len(changes) < changesAtOnce {
+		from = place{change: from.change + 1} // numbers are visible in their order: this one is complete
+	}
+	return changes, from, rows.Err()
+}
