@@ -218,7 +218,8 @@ type Sample struct {
 	Name string // in the form a person would type
 }
 
-// Samples is one name of each kind, in the order to show them.
+// Samples is one name of each kind, in the order to show them. The one for sale is registered, as most are; that it
+// is listed is up to the market. Those of faults are on hosts of their own, as far as they make a client wait.
 func (r *Registry) Samples() []Sample {
 	return []Sample{
 		{"free", "quietmeadow.com"},
@@ -232,7 +233,7 @@ func (r *Registry) Samples() []Sample {
 		{"for sale", "brewhaven.com"},
 		{"throttled", "fault-429.test"},
 		{"throttled WHOIS", "fault-whois-throttle.example"},
-		{"broken registry", "fault-truncated.test"},
+		{"broken registry", "fault-truncated.dev"},
 	}
 }
 

@@ -38,7 +38,13 @@ func (r *Registry) serveWHOIS(l net.Listener, op *operator) {
 // whoisQuery reads the query of one connection and answers it.
 func (r *Registry) whoisQuery(c net.Conn, op *operator) {
 	defer c.Close()
-	defer context.AfterFunc(r.ctx, func() { c.Close() })()
+	cut := make(chan struct{})
+	stop := context.AfterFunc(r.ctx, func() { c.Close(); close(cut) })
+	defer func() {
+		if !stop() {
+			<-cut
+		}
+	}()
 	c.SetDeadline(time.Now().Add(queryTime))
 	line, err := bufio.NewReader(io.LimitReader(c, maxQuery)).ReadString('\n')
 	if err != nil {

@@ -200,10 +200,11 @@ func TestWHOISFaults(t *testing.T) {
 
 func TestEveryHouseHasAThrottleText(t *testing.T) {
 	t.Parallel()
+	wait := fmt.Sprint(int(RetryAfter/time.Second), " seconds")
 	r := start(t, Config{})
 	for _, suffix := range whoisSuffixes() {
-		if reply := whoisOf(t, r, WhoisThrottle.Name(suffix)); len(reply) < 20 || strings.Contains(reply, "fault-") {
-			t.Errorf("%s: got %q", suffix, reply)
+		if reply := whoisOf(t, r, WhoisThrottle.Name(suffix)); !strings.Contains(strings.ToLower(reply), wait) || strings.Contains(reply, "fault-") {
+			t.Errorf("%s: got %q, want a text with %q", suffix, reply, wait)
 		}
 	}
 }
