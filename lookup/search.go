@@ -1,0 +1,257 @@
+package lookup
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/lookup/record"
+)
+
+// A finding is what one or more sources said about a name.
+type finding struct {
+	status     Status
+	confidence Confidence
+	reason     string
+	retry      time.Duration // when to ask again, if somebody said so
+	evidence   []Evidence
+	record     record.Record // of a registered name
+	sources    []string      // rdap or whois, one for each reply that the record draws on
+	servers    []string      // asked, in order
+	warnings   []string
+	partial    bool // the record lacks what a source may give at another time
+}
+
+// known reports whether the finding decides.
+func (f *finding) known() bool { return f.status != Unknown }
+
+// add appends what a further source found. Its verdict counts if there is none yet; the reasons for which earlier
+// ones had none become warnings then.
+func (f *finding) add(g finding) {
+	f.evidence = append(f.evidence, g.evidence...)
+	f.servers = append(f.servers, g.servers...)
+	f.warnings = append(f.warnings, g.warnings...)
+	switch {
+	case f.known():
+		return
+	case g.known():
+		if f.reason != "" {
+			f.warnings = append(f.warnings, f.reason)
+		}
+		f.status, f.confidence, f.reason, f.retry = g.status, g.confidence, g.reason, 0
+		f.record, f.sources, f.partial = g.record, g.sources, g.partial
+		return
+	case f.reason == "" || f.reason == g.reason:
+		f.reason = g.reason
+	case g.reason != "":
+		f.reason += "; " + g.reason
+	}
+	if g.retry > 0 && (f.retry == 0 || g.retry < f.retry) {
+		f.retry = g.retry
+	}
+}
+
+// search finds a verdict with as few requests as it takes: rules, zone and DNS may spare the registry's.
+func (s *Service) search(ctx context.Context, name, suffix fqdn.Name) Verdict {
+	f := finding{status: Unknown, confidence: ByNone}
+	if s.beforeAsking(&f, name, suffix) {
+		return s.verdict(f, name, suffix)
+	}
+	zone := s.zone(name)
+	if zone.status == Registered {
+		f.add(zone)
+		return s.verdict(f, name, suffix)
+	}
+	dns := s.race(ctx, &f, name, suffix)
+	f.add(zone)
+	f.add(dns)
+	return s.verdict(f, name, suffix)
+}
+
+// race asks DNS and, after dnsLead, the registry beside it. It adds to f what it learns, and returns what is only
+// good enough when nobody else knows.
+func (s *Service) race(ctx context.Context, f *finding, name, suffix fqdn.Name) (weak finding) {
+	weak = finding{status: Unknown}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	dns := s.startDNS(ctx, name, suffix)
+	if dns != nil {
+		lead := time.NewTimer(dnsLead)
+		defer lead.Stop()
+		select {
+		case g := <-dns:
+			dns = nil
+			if g.status == Registered {
+				f.add(g)
+				return weak
+			}
+			weak = g
+		case <-lead.C:
+		}
+	}
+	registry := make(chan finding, 1)
+	go func() { registry <- s.askRegistry(ctx, name, suffix, false) }()
+	for {
+		select {
+		case g := <-dns:
+			dns = nil
+			if g.status != Registered {
+				weak = g
+				continue
+			}
+			cancel()
+			<-registry // it ends because of the cancel
+			f.add(g)
+			return weak
+		case g := <-registry:
+			f.add(g)
+			if dns != nil {
+				if f.known() {
+					cancel()
+				}
+				if late := <-dns; !f.known() {
+					weak = late
+				}
+			}
+			return weak
+		}
+	}
+}
+
+// startDNS asks in the background and sends one finding; nil when there is nobody to ask.
+func (s *Service) startDNS(ctx context.Context, name, suffix fqdn.Name) chan finding {
+	servers, guarded := s.dnsServers(suffix)
+	if len(servers) == 0 {
+		return nil
+	}
+	out := make(chan finding, 1)
+	go func() {
+		start := time.Now()
+		host, code := s.dns.ask(ctx, servers, guarded, name, suffix)
+		f := finding{status: Unknown, evidence: []Evidence{{Source: "dns", Host: host, Code: code, Elapsed: time.Since(start)}}}
+		switch code {
+		case dnsDelegated:
+			f.status, f.confidence = Registered, ByDNS
+		case dnsNXDomain:
+			f.status, f.confidence, f.reason = LikelyAvailable, ByDNS, "DNS does not know the name; the registry could not be asked"
+		}
+		out <- f
+	}()
+	return out
+}
+
+// look finds a verdict and the published record. The registry is always asked.
+func (s *Service) look(ctx context.Context, name, suffix fqdn.Name) Answer {
+	f := finding{status: Unknown, confidence: ByNone}
+	if !s.beforeAsking(&f, name, suffix) {
+		f.add(s.askRegistry(ctx, name, suffix, true))
+		if !f.known() {
+			f.add(s.zone(name))
+		}
+	}
+	v := s.verdict(f, name, suffix)
+	a := Answer{Verdict: v, Record: f.record, Servers: f.servers, Warnings: f.warnings, FetchedAt: v.CheckedAt}
+	a.Record.Domain = name
+	switch {
+	case len(f.sources) > 1:
+		a.Source = "merged"
+	case len(f.sources) == 1:
+		a.Source = f.sources[0]
+	}
+	if (v.Status == Unknown || v.Status == LikelyAvailable) && v.Reason != "" {
+		a.Warnings = append(a.Warnings, v.Reason)
+	}
+	return a
+}
+
+// beforeAsking applies the rules that need no registry and reports whether they decide.
+func (s *Service) beforeAsking(f *finding, name, suffix fqdn.Name) bool {
+	if suffix.TLD() != "arpa" {
+		return false
+	}
+	f.reserve(s.ruleReserved(name, suffix))
+	return true
+}
+
+// reserve turns the finding into a reserved one by a rule.
+func (f *finding) reserve(reason string) {
+	f.status, f.confidence, f.reason = Reserved, ByRegistry, reason
+	f.evidence = append(f.evidence, Evidence{Source: "rules", Code: "reserved"})
+}
+
+// zone asks the zone index.
+func (s *Service) zone(name fqdn.Name) finding {
+	f := finding{status: Unknown}
+	if s.cfg.Zone == nil {
+		return f
+	}
+	present, loaded := s.cfg.Zone.Has(name)
+	switch {
+	case !loaded:
+		return f
+	case present:
+		f.status, f.confidence = Registered, ByZone
+		f.evidence = []Evidence{{Source: "zone", Code: "hit"}}
+	default:
+		f.status, f.confidence, f.reason = LikelyAvailable, ByZone, "the name is not in the zone; the registry could not be asked"
+		f.evidence = []Evidence{{Source: "zone", Code: "miss"}}
+	}
+	return f
+}
+
+// verdict closes the finding.
+func (s *Service) verdict(f finding, name, suffix fqdn.Name) Verdict {
+	now := s.cfg.Now().UTC()
+	if f.status == Available {
+		if reason := s.ruleReserved(name, suffix); reason != "" {
+			f.reserve(reason)
+		}
+	}
+	v := Verdict{
+		Name: name, Suffix: suffix, Status: f.status, Confidence: f.confidence, Reason: f.reason,
+		Evidence: slices.Clip(f.evidence), CheckedAt: now,
+	}
+	life := unknownLife
+	switch f.status {
+	case Registered:
+		life = registeredLife
+	case Expiring:
+		life = expiringLife
+	case Available:
+		life = availableLife
+	case Reserved:
+		life = reservedLife
+	case Invalid:
+		life = invalidLife
+	default:
+		if f.retry > 0 {
+			life = f.retry
+			v.RetryAt = now.Add(life)
+		}
+		if f.reason == "" {
+			v.Reason = "nobody could be asked"
+		}
+	}
+	if f.partial {
+		life = min(life, partialLife)
+	}
+	v.FreshUntil = now.Add(life)
+	return v
+}
+
+// statusOf is what a record of an existing name says: reserved, expiring or registered.
+func statusOf(rec record.Record) Status {
+	status := Registered
+	for _, code := range rec.Status {
+		switch {
+		case strings.EqualFold(code, "reserved"):
+			return Reserved
+		case strings.EqualFold(code, "redemptionPeriod"), strings.EqualFold(code, "pendingDelete"):
+			status = Expiring
+		}
+	}
+	return status
+}
