@@ -30,7 +30,7 @@ const MaxTermYears = 100
 // A Book is a price list: at most one price for each suffix and action. It is immutable.
 type Book struct {
 	rows     map[fqdn.Name]*row
-	suffixes []fqdn.Name // in the order of compareSuffixes
+	suffixes []fqdn.Name // by name
 }
 
 // A row is the prices of one suffix by [Action.slot]. A Price without an Action is not offered.
@@ -93,7 +93,7 @@ func (b *Book) Prices(suffix fqdn.Name) []Price {
 	return slices.DeleteFunc(slices.Clone(r[:]), func(p Price) bool { return p.Action == "" })
 }
 
-// Suffixes returns the suffixes of the book, top-level domains first, then by name.
+// Suffixes returns the suffixes of the book by name (A-label form).
 func (b *Book) Suffixes() []fqdn.Name { return slices.Clone(b.suffixes) }
 
 // Len is the number of suffixes.
@@ -112,14 +112,6 @@ func (r *row) offers() string {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
-// compareSuffixes is the order of lists: top-level domains, then longer suffixes, each by name.
-func compareSuffixes(a, b fqdn.Name) int {
-	if d := min(a.Dots(), 1) - min(b.Dots(), 1); d != 0 {
-		return d
-	}
-	return strings.Compare(a.String(), b.String())
 }
 
 // A draft is a book being written.
@@ -148,7 +140,7 @@ func (d *draft) set(p Price) {
 
 // book closes the draft.
 func (d *draft) book() *Book {
-	return &Book{rows: d.rows, suffixes: slices.SortedFunc(maps.Keys(d.rows), compareSuffixes)}
+	return &Book{rows: d.rows, suffixes: sorted(maps.Keys(d.rows))}
 }
 
 // readBook reads a file of tariff blocks.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/op"
 )
 
 // A fact is the place of a fact in a [Metadata].
@@ -27,24 +28,24 @@ var facts = []struct {
 	{"registry.url", "delegated", func(m *Metadata) fact { return (*webURL)(&m.Registry.URL) }},
 	{"term.min_years", "rules", func(m *Metadata) fact { return (*number)(&m.Term.MinYears) }},
 	{"term.max_years", "rules", func(m *Metadata) fact { return (*number)(&m.Term.MaxYears) }},
-	{"organization.required", "rules", func(m *Metadata) fact { return &m.Organization.Required }},
+	{"organization.required", "rules", func(m *Metadata) fact { return (*truth)(&m.Organization.Required) }},
 	{"organization.eligibility", "rules", func(m *Metadata) fact { return (*text)(&m.Organization.Eligibility) }},
 	{"organization.allowed_countries", "rules", func(m *Metadata) fact { return (*countries)(&m.Organization.AllowedCountries) }},
-	{"organization.local_presence", "rules", func(m *Metadata) fact { return &m.Organization.LocalPresence }},
-	{"nameservers.min", "rules", func(m *Metadata) fact { return &m.Nameservers.Min }},
+	{"organization.local_presence", "rules", func(m *Metadata) fact { return (*truth)(&m.Organization.LocalPresence) }},
+	{"nameservers.min", "rules", func(m *Metadata) fact { return (*count)(&m.Nameservers.Min) }},
 	{"nameservers.max", "rules", func(m *Metadata) fact { return (*number)(&m.Nameservers.Max) }},
-	{"nameservers.required", "rules", func(m *Metadata) fact { return &m.Nameservers.Required }},
-	{"nameservers.must_resolve", "rules", func(m *Metadata) fact { return &m.Nameservers.MustResolve }},
-	{"transfer.auth_code", "rules", func(m *Metadata) fact { return &m.Transfer.AuthCode }},
-	{"transfer.adds_years", "rules", func(m *Metadata) fact { return &m.Transfer.AddsYears }},
-	{"lifecycle.add_grace_days", "rules", func(m *Metadata) fact { return &m.Lifecycle.AddGraceDays }},
-	{"lifecycle.renew_grace_days", "rules", func(m *Metadata) fact { return &m.Lifecycle.RenewGraceDays }},
-	{"lifecycle.redemption_days", "rules", func(m *Metadata) fact { return &m.Lifecycle.RedemptionDays }},
-	{"lifecycle.pending_delete_days", "rules", func(m *Metadata) fact { return &m.Lifecycle.PendingDeleteDays }},
+	{"nameservers.required", "rules", func(m *Metadata) fact { return (*truth)(&m.Nameservers.Required) }},
+	{"nameservers.must_resolve", "rules", func(m *Metadata) fact { return (*truth)(&m.Nameservers.MustResolve) }},
+	{"transfer.auth_code", "rules", func(m *Metadata) fact { return (*truth)(&m.Transfer.AuthCode) }},
+	{"transfer.adds_years", "rules", func(m *Metadata) fact { return (*count)(&m.Transfer.AddsYears) }},
+	{"lifecycle.add_grace_days", "rules", func(m *Metadata) fact { return (*count)(&m.Lifecycle.AddGraceDays) }},
+	{"lifecycle.renew_grace_days", "rules", func(m *Metadata) fact { return (*count)(&m.Lifecycle.RenewGraceDays) }},
+	{"lifecycle.redemption_days", "rules", func(m *Metadata) fact { return (*count)(&m.Lifecycle.RedemptionDays) }},
+	{"lifecycle.pending_delete_days", "rules", func(m *Metadata) fact { return (*count)(&m.Lifecycle.PendingDeleteDays) }},
 	{"label.min", "rules", func(m *Metadata) fact { return (*number)(&m.Label.Min) }},
 	{"label.max", "rules", func(m *Metadata) fact { return (*number)(&m.Label.Max) }},
-	{"label.idn", "rules", func(m *Metadata) fact { return &m.Label.IDN }},
-	{"dnssec", "rules", func(m *Metadata) fact { return &m.DNSSEC }},
+	{"label.idn", "rules", func(m *Metadata) fact { return (*truth)(&m.Label.IDN) }},
+	{"dnssec", "rules", func(m *Metadata) fact { return (*truth)(&m.DNSSEC) }},
 	{"rdap.url", "delegated", func(m *Metadata) fact { return (*webURL)(&m.RDAP.URL) }},
 	{"rdap.source", "delegated", func(m *Metadata) fact { return &m.RDAP.Source }},
 	{"whois.server", "delegated", func(m *Metadata) fact { return (*host)(&m.WHOIS.Server) }},
@@ -132,7 +133,7 @@ func (h *host) set(value string) error {
 	return nil
 }
 
-// A number is from 1 to 999; what may be 0 is a [Count].
+// A number is from 1 to 999; what may be 0 is a count.
 type number int
 
 func (n *number) known() bool { return *n != 0 }
@@ -154,22 +155,26 @@ func parseNumber(value string) (int, error) {
 	return n, nil
 }
 
-func (c *Count) known() bool { return c.held }
+type count op.Count
 
-func (c *Count) set(value string) error {
+func (c *count) known() bool { return *c != count{} }
+
+func (c *count) set(value string) error {
 	n, err := parseNumber(value)
-	*c = CountOf(n)
+	*c = count(op.CountOf(n))
 	return err
 }
 
-func (a *Answer) known() bool { return *a != Unknown }
+type truth op.Truth
 
-func (a *Answer) set(value string) error {
+func (t *truth) known() bool { return op.Truth(*t) != op.Unknown }
+
+func (t *truth) set(value string) error {
 	switch value {
 	case "yes":
-		*a = Yes
+		*t = truth(op.Yes)
 	case "no":
-		*a = No
+		*t = truth(op.No)
 	default:
 		return fmt.Errorf("neither yes nor no")
 	}

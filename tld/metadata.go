@@ -2,6 +2,8 @@ package tld
 
 import (
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/op"
 )
 
 // Metadata is what a suffix is and asks of a registrant, as the public API shows it. A fact that is not known is
@@ -18,7 +20,7 @@ type Metadata struct {
 	Transfer     Transferring `json:"transfer"`
 	Lifecycle    Lifecycle    `json:"lifecycle"`
 	Label        Label        `json:"label"`
-	DNSSEC       Answer       `json:"dnssec,omitzero" jsonschema:"whether delegations can be signed"`
+	DNSSEC       op.Truth     `json:"dnssec,omitzero" jsonschema:"whether delegations can be signed"`
 	RDAP         RDAP         `json:"rdap"`
 	WHOIS        WHOIS        `json:"whois"`
 	Unknown      []string     `json:"unknown" jsonschema:"the facts that are not known, as dotted paths"`
@@ -40,39 +42,39 @@ type Term struct {
 
 // Organization is who may register.
 type Organization struct {
-	Required         Answer   `json:"required,omitzero" jsonschema:"whether the registrant must be an organization"`
+	Required         op.Truth `json:"required,omitzero" jsonschema:"whether the registrant must be an organization"`
 	Eligibility      string   `json:"eligibility,omitzero"`
 	AllowedCountries []string `json:"allowed_countries,omitzero" jsonschema:"ISO 3166 codes, EU or EEA"`
-	LocalPresence    Answer   `json:"local_presence,omitzero"`
+	LocalPresence    op.Truth `json:"local_presence,omitzero"`
 }
 
 // Nameservers is what a registration needs of them.
 type Nameservers struct {
-	Min         Count  `json:"min,omitzero"`
-	Max         int    `json:"max,omitzero"`
-	Required    Answer `json:"required,omitzero"`
-	MustResolve Answer `json:"must_resolve,omitzero" jsonschema:"whether they must answer for the name beforehand"`
+	Min         op.Count `json:"min,omitzero"`
+	Max         int      `json:"max,omitzero"`
+	Required    op.Truth `json:"required,omitzero"`
+	MustResolve op.Truth `json:"must_resolve,omitzero" jsonschema:"whether they must answer for the name beforehand"`
 }
 
 // Transferring is how a name changes its registrar.
 type Transferring struct {
-	AuthCode  Answer `json:"auth_code,omitzero"`
-	AddsYears Count  `json:"adds_years,omitzero"`
+	AuthCode  op.Truth `json:"auth_code,omitzero"`
+	AddsYears op.Count `json:"adds_years,omitzero"`
 }
 
 // Lifecycle is how many days a name stays in each state around its registration and expiry.
 type Lifecycle struct {
-	AddGraceDays      Count `json:"add_grace_days,omitzero"`
-	RenewGraceDays    Count `json:"renew_grace_days,omitzero"`
-	RedemptionDays    Count `json:"redemption_days,omitzero"`
-	PendingDeleteDays Count `json:"pending_delete_days,omitzero"`
+	AddGraceDays      op.Count `json:"add_grace_days,omitzero"`
+	RenewGraceDays    op.Count `json:"renew_grace_days,omitzero"`
+	RedemptionDays    op.Count `json:"redemption_days,omitzero"`
+	PendingDeleteDays op.Count `json:"pending_delete_days,omitzero"`
 }
 
 // Label is what the label in front of the suffix may be. Lengths are of the A-label form.
 type Label struct {
-	Min int    `json:"min,omitzero"`
-	Max int    `json:"max,omitzero"`
-	IDN Answer `json:"idn,omitzero"`
+	Min int      `json:"min,omitzero"`
+	Max int      `json:"max,omitzero"`
+	IDN op.Truth `json:"idn,omitzero"`
 }
 
 // RDAP is the suffix's RDAP server.

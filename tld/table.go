@@ -19,6 +19,7 @@ import (
 type Table struct {
 	delegated map[string]Metadata    // what a top-level domain and the suffixes below it share: no rules
 	own       map[fqdn.Name]Metadata // the suffixes with rules or without their registry, and all their facts
+	all       []fqdn.Name            // the names of both, sorted
 	suffixes  *fqdn.Suffixes
 }
 
@@ -57,16 +58,20 @@ func (t *Table) Metadata(suffix fqdn.Name) (Metadata, error) {
 	return m, nil
 }
 
-// All returns the suffixes that the table has facts of its own about: every delegated top-level domain by name, then
-// the longer suffixes by name.
-func (t *Table) All() []fqdn.Name {
-	names := slices.Collect(maps.Keys(t.own))
-	for d := range t.delegated {
-		if name := fqdn.MustParse(d); !t.has(name) {
-			names = append(names, name)
+// All returns the suffixes that the table has facts of its own about, by name (A-label form): every delegated
+// top-level domain and some longer suffixes.
+func (t *Table) All() []fqdn.Name { return slices.Clone(t.all) }
+
+// Catalogue returns every suffix that can be asked for, by name (A-label form): those of [Table.All] and those of the
+// book that the table knows.
+func (t *Table) Catalogue(b *Book) []fqdn.Name {
+	names := t.All()
+	for _, suffix := range b.suffixes {
+		if _, listed := slices.BinarySearchFunc(t.all, suffix, compareNames); !listed && t.suffixes.Known(suffix) {
+			names = append(names, suffix)
 		}
 	}
-	slices.SortFunc(names, compareSuffixes)
+	slices.SortFunc(names, compareNames)
 	return names
 }
 
@@ -117,8 +122,21 @@ func readTable(text string) (*Table, error) {
 	if i := slices.Index(r.cited, false); i >= 0 {
 		return nil, fmt.Errorf("source %d is never cited", i+1)
 	}
+	r.table.all = r.names()
 	r.table.suffixes = fqdn.NewSuffixes(r.table.Delegated(), nil)
 	return &r.table, nil
+}
+
+// names lists the suffixes read, each once.
+func (r *tableReader) names() []fqdn.Name {
+	set := make(map[fqdn.Name]bool, len(r.table.delegated)+len(r.table.own))
+	for top := range r.table.delegated {
+		set[fqdn.MustParse(top)] = true
+	}
+	for suffix := range r.table.own {
+		set[suffix] = true
+	}
+	return sorted(maps.Keys(set))
 }
 
 func (r *tableReader) add(b block) (err error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/op"
 )
 
 func TestTableHoldsEveryDelegatedSuffix(t *testing.T) {
@@ -80,7 +81,7 @@ func TestTableHoldsRules(t *testing.T) {
 	if full != 97 || longer != 10+20 {
 		t.Errorf("got %d suffixes with rules and %d below a top-level domain, want 97 and 30", full, longer)
 	}
-	if all := table.All(); !slices.IsSortedFunc(all, compareSuffixes) || len(slices.Compact(all)) != 1438+30 {
+	if all := table.All(); !slices.IsSortedFunc(all, compareNames) || len(slices.Compact(all)) != 1438+30 {
 		t.Errorf("All is out of order or repeats: %d names", len(all))
 	}
 }
@@ -164,14 +165,14 @@ func TestMetadataFacts(t *testing.T) {
 	t.Parallel()
 	for suffix, holds := range map[string]func(Metadata) bool{
 		"com": func(m Metadata) bool {
-			return m.Lifecycle.RedemptionDays == CountOf(30) && m.Organization.Required == No
+			return m.Lifecycle.RedemptionDays == op.CountOf(30) && m.Organization.Required == op.No
 		},
-		"de":     func(m Metadata) bool { return m.Nameservers.Required == Yes && m.RDAP.Source == Supplement },
+		"de":     func(m Metadata) bool { return m.Nameservers.Required == op.Yes && m.RDAP.Source == Supplement },
 		"us":     func(m Metadata) bool { return slices.Equal(m.Organization.AllowedCountries, []string{"US"}) },
 		"biz":    func(m Metadata) bool { return m.Type == Generic }, // generic-restricted at IANA
 		"google": func(m Metadata) bool { return m.Type == Brand },
 		"arpa":   func(m Metadata) bool { return m.Type == Infrastructure },
-		"museum": func(m Metadata) bool { return m.Type == Sponsored && m.Label.IDN == Yes },
+		"museum": func(m Metadata) bool { return m.Type == Sponsored && m.Label.IDN == op.Yes },
 		"рф":     func(m Metadata) bool { return m.TLD == "xn--p1ai" && m.Unicode == "рф" },
 		"com.br": func(m Metadata) bool { return m.Label.Max == 26 && m.WHOIS.Server == "whois.registro.br" },
 		"mx":     func(m Metadata) bool { return m.Registry.Name == "NIC-Mexico, ITESM - Campus Monterrey" },
@@ -217,6 +218,31 @@ func TestMetadataIsTheCallers(t *testing.T) {
 	}
 }
 
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	over := mustCSV(t, "suffix,register,as_of\nnot-delegated,1,2026-05-06\ncom,1,2026-05-06\n")
+	got := DefaultTable().Catalogue(Merge(DefaultBook(), over))
+	if !slices.IsSortedFunc(got, compareNames) {
+		t.Error("out of order")
+	}
+	for suffix, want := range map[string]int{"com": 1, "co.uk": 1, "me.uk": 1, "uk.com": 1, "google": 1, "not-delegated": 0} {
+		n := 0
+		for _, name := range got {
+			if name == fqdn.MustParse(suffix) {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s is there %d times, want %d", suffix, n, want)
+		}
+	}
+	for _, suffix := range got {
+		if _, err := DefaultTable().Metadata(suffix); err != nil {
+			t.Errorf("Metadata(%s): %v", suffix, err)
+		}
+	}
+}
+
 // The price book and the table know the same suffixes, so that a suffix with a price has metadata.
 func TestEverySuffixWithPricesHasMetadata(t *testing.T) {
 	t.Parallel()
@@ -230,7 +256,7 @@ func TestEverySuffixWithPricesHasMetadata(t *testing.T) {
 func TestMetadataSchema(t *testing.T) {
 	t.Parallel()
 	own := map[reflect.Type]*jsonschema.Schema{}
-	for _, v := range []interface{ Schema() *jsonschema.Schema }{Unknown, Count{}, Type(""), RDAPSource(""), Date("")} {
+	for _, v := range []interface{ Schema() *jsonschema.Schema }{op.Unknown, op.Count{}, Type(""), RDAPSource(""), Date("")} {
 		own[reflect.TypeOf(v)] = v.Schema()
 	}
 	schema, err := jsonschema.For[Metadata](&jsonschema.ForOptions{TypeSchemas: own})
@@ -273,7 +299,7 @@ func TestReadTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := table.Metadata(fqdn.MustParse("c.aa"))
-	if err != nil || m.Registry.Name != "A aa B" || m.Nameservers.Min != CountOf(0) {
+	if err != nil || m.Registry.Name != "A aa B" || m.Nameservers.Min != op.CountOf(0) {
 		t.Errorf("got %+v, %v", m, err)
 	}
 }

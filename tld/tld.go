@@ -6,6 +6,8 @@
 package tld
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -57,6 +59,11 @@ func (a Action) slot() (int, bool) {
 	}
 	return 0, false
 }
+
+// compareNames is the order of all lists of suffixes.
+func compareNames(a, b fqdn.Name) int { return strings.Compare(a.String(), b.String()) }
+
+func sorted(names iter.Seq[fqdn.Name]) []fqdn.Name { return slices.SortedFunc(names, compareNames) }
 
 func enum[S ~string](values ...S) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
