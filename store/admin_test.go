@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/namewharf/namewharf/store"
@@ -283,4 +284,34 @@ func TestTimesComeBackToTheMicrosecond(t *testing.T) {
 			t.Errorf("got %v, want %v", got, at)
 		}
 	}
+}
+
+// Rules about time are tested in a bubble; an embedded store has to work in one.
+func TestEmbeddedStoreWorksInABubble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := storetest.Open(t, store.Config{Dir: t.TempDir()})
+		other := storetest.Open(t, store.Config{Temporary: true})
+		makeTable(t, other)
+		for range 3 {
+			if held, err := db.Lease(t.Context(), "hourly", time.Hour); err != nil || !held {
+				t.Errorf("lease: got %v, %v; want true, nil", held, err)
+			}
+			time.Sleep(time.Hour)
+		}
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := other.Tx(ctx, func(tx store.Tx) error { return insert(ctx, tx, store.NewID("x"), 1) }); err != nil {
+					t.Errorf("insert: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := count(t, other); n != 8 {
+			t.Errorf("rows: got %d, want 8", n)
+		}
+	})
 }

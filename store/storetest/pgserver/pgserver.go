@@ -68,7 +68,7 @@ rm -rf "$2"`
 
 func (s *Server) start(ctx context.Context, bin string, as *syscall.Credential) error {
 	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(s.dir, "data"),
-		"--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
+		"--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 	initdb.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	initdb.Dir = s.dir
 	if out, err := initdb.CombinedOutput(); err != nil {
