@@ -11,22 +11,28 @@ import (
 // A phrase is a line that decides; registries.txt says how it is compared.
 type phrase struct {
 	verdict Verdict
-	before  string // up to {name}, or all of it; folded
-	after   string // behind {name}; folded
-	named   bool   // has {name}
-	open    bool   // ended in *
+	before  string   // up to {name} or the first *, or all of it; folded
+	after   string   // behind {name}; folded
+	within  []string // between and behind the *s, in this order somewhere in the line; folded
+	named   bool     // has {name}
+	open    bool     // ends in *
 }
 
 func newPhrase(v Verdict, text string) phrase {
 	text, open := strings.CutSuffix(text, "*")
 	folded := string(fold(nil, text))
-	if !open {
+	switch {
+	case !open:
 		folded = bare(folded)
-	} else if strings.HasSuffix(text, " ") {
+	case strings.HasSuffix(text, " "):
 		folded += " "
 	}
-	before, after, named := strings.Cut(folded, "{name}")
-	return phrase{verdict: v, before: before, after: after, named: named, open: open}
+	p := phrase{verdict: v, open: open}
+	if p.before, p.after, p.named = strings.Cut(folded, "{name}"); !p.named {
+		parts := strings.Split(folded, "*")
+		p.before, p.within = parts[0], parts[1:]
+	}
+	return p
 }
 
 // match reports whether the folded and bared line is the phrase, about one of the names.
@@ -35,19 +41,21 @@ func (p phrase) match(line string, n names) bool {
 	if !ok {
 		return false
 	}
-	if !p.named {
-		return rest == "" || p.open
+	if p.named {
+		after, ok := strings.CutPrefix(rest, n.ascii)
+		if !ok {
+			after, ok = strings.CutPrefix(rest, n.unicode)
+		}
+		return ok && (after == p.after || (p.open && strings.HasPrefix(after, p.after)))
 	}
-	after, ok := strings.CutPrefix(rest, n.ascii)
-	if !ok {
-		if after, ok = strings.CutPrefix(rest, n.unicode); !ok {
+	for _, part := range p.within {
+		i := strings.Index(rest, part)
+		if i < 0 {
 			return false
 		}
+		rest = rest[i+len(part):]
 	}
-	if p.open {
-		return strings.HasPrefix(after, p.after)
-	}
-	return after == p.after
+	return rest == "" || p.open
 }
 
 // names are the spellings of the name asked for.
@@ -64,6 +72,7 @@ var rank = map[Verdict]int{Throttled: 1, Denied: 2, Invalid: 3, Reserved: 4, Fre
 // the text from the deciding line on.
 func (r *registry) judge(text string, n names) (Verdict, string) {
 	verdict, from := Unknown, ""
+	short := isShort(text)
 	buf := make([]byte, 0, 256)
 	for rest := text; rest != ""; {
 		here := rest
@@ -78,6 +87,9 @@ func (r *registry) judge(text string, n names) (Verdict, string) {
 			continue
 		}
 		v := r.line(folded, n)
+		if v == Unknown && short {
+			v = first(r.short, folded, n)
+		}
 		if v == Free && n.other(folded) {
 			v = Unknown
 		}
@@ -90,17 +102,36 @@ func (r *registry) judge(text string, n names) (Verdict, string) {
 
 // line is the verdict of one folded and bared line: the registry's own phrases decide before the general ones.
 func (r *registry) line(folded string, n names) Verdict {
-	for _, p := range r.phrases {
-		if p.match(folded, n) {
-			return p.verdict
-		}
+	if v := first(r.phrases, folded, n); v != Unknown {
+		return v
 	}
-	for _, p := range r.refusals {
+	return first(r.refusals, folded, n)
+}
+
+// first is the verdict of the first phrase that the line is.
+func first(phrases []phrase, folded string, n names) Verdict {
+	for _, p := range phrases {
 		if p.match(folded, n) {
 			return p.verdict
 		}
 	}
 	return Unknown
+}
+
+// shortReply is how many lines a reply has at most whose words are taken without their place in the line.
+const shortReply = 6
+
+// isShort reports whether the reply has at most shortReply lines that are not blank.
+func isShort(text string) bool {
+	lines := 0
+	for text != "" && lines <= shortReply {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		if strings.TrimSpace(line) != "" {
+			lines++
+		}
+	}
+	return lines <= shortReply
 }
 
 // other reports whether the line speaks about another name of the same top-level domain, and not about n.

@@ -16,9 +16,11 @@ var registriesText string
 type registry struct {
 	query      string
 	monthFirst bool
-	phrases    []phrase // its own first, then those of the lists that it uses
-	refusals   []phrase // for lines that are no phrase of its own
-	ignored    map[string]bool
+	phrases    []phrase        // its own first, then those of the lists that it uses
+	refusals   []phrase        // for lines that are no phrase of its own
+	short      []phrase        // for short replies, likewise
+	ignored    map[string]bool // labels
+	headings   map[string]bool // labels
 }
 
 // registries is registries.txt, indexed.
@@ -70,7 +72,7 @@ func readRegistries(text string) (*registries, error) {
 			continue
 		}
 		if reg == nil {
-			reg = &registry{query: "{name}"}
+			reg = &registry{query: "{name}", ignored: map[string]bool{}, headings: map[string]bool{}}
 		}
 		if word == "list" {
 			list = rest
@@ -80,7 +82,7 @@ func readRegistries(text string) (*registries, error) {
 		}
 	}
 	finish()
-	for _, name := range []string{"generic", "refusals", "reserves"} {
+	for _, name := range []string{"generic", "refusals", "reserves", "short"} {
 		if len(lists[name]) == 0 {
 			return nil, fmt.Errorf("no list %q", name)
 		}
@@ -88,7 +90,7 @@ func readRegistries(text string) (*registries, error) {
 	t.other = &registry{query: "{name}"}
 	general := append(append([]phrase{}, lists["refusals"]...), lists["reserves"]...)
 	for _, r := range t.all() {
-		r.refusals = general
+		r.refusals, r.short = general, lists["short"]
 		if !r.has(Free) {
 			r.phrases = append(r.phrases, lists["generic"]...)
 		}
@@ -118,10 +120,9 @@ func (t *registries) directive(reg *registry, lists map[string][]phrase, word, r
 		}
 		reg.monthFirst = rest == "mdy"
 	case "ignore":
-		if reg.ignored == nil {
-			reg.ignored = map[string]bool{}
-		}
 		reg.ignored[rest] = true
+	case "heading":
+		reg.headings[rest] = true
 	case "use":
 		if len(lists[rest]) == 0 {
 			return fmt.Errorf("no list %q above", rest)

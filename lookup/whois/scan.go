@@ -71,7 +71,7 @@ func (s *scanner) line(raw string) {
 	label, value, ok := split(line)
 	if ok {
 		s.label = s.foldLabel(label)
-		if len(s.label) > 0 && s.labelled(value, indent) {
+		if len(s.label) > 0 && (s.labelled(value, indent) || s.translated(label, value, indent)) {
 			s.fresh = false
 			return
 		}
@@ -87,14 +87,11 @@ func (s *scanner) labelled(value string, indent int) bool {
 		s.filled = true
 		return true
 	}
-	if value == "" {
+	if value == "" || s.reg.headings[string(s.label)] {
 		return s.heading(indent)
 	}
 	f := s.words.find(s.in, s.label)
 	if f == fieldNone || s.reg.ignored[string(s.label)] {
-		if s.in != sectionTop && s.words.opens[string(s.label)] != sectionTop {
-			s.leave() // "Tech: see registrar" closes the section above it
-		}
 		return f != fieldNone
 	}
 	if f == fieldRegistrar && s.fresh && s.rec.Registrar.Name != "" {
@@ -107,6 +104,29 @@ func (s *scanner) labelled(value string, indent int) bool {
 	}
 	s.put(f, value)
 	return true
+}
+
+// translated takes a line whose label has its meaning in a second language, "Titular / Registrant" or "Titular
+// (Registrant)", or a remark, "Creation Date (dd/mm/yyyy)".
+func (s *scanner) translated(label, value string, indent int) bool {
+	if before, after, ok := strings.Cut(label, " / "); ok {
+		s.label = s.foldLabel(after)
+		if s.labelled(value, indent) {
+			return true
+		}
+		label = before
+	}
+	before, inside, ok := strings.Cut(label, "(")
+	if !ok {
+		return false
+	}
+	inside, _, _ = strings.Cut(inside, ")")
+	s.label = s.foldLabel(inside)
+	if len(s.label) > 0 && s.labelled(value, indent) {
+		return true
+	}
+	s.label = s.foldLabel(before)
+	return len(s.label) > 0 && s.labelled(value, indent)
 }
 
 // heading takes a label without a value.
@@ -143,6 +163,13 @@ func (s *scanner) bare(line string, indent int) {
 	if _, opens := s.words.opens[string(s.label)]; opens && !(s.pending == fieldNameserver && s.filled && s.deep) {
 		s.heading(indent)
 		return
+	}
+	if _, after, ok := strings.Cut(line, " / "); ok && len(after) < 48 {
+		s.label = s.foldLabel(after)
+		if _, opens := s.words.opens[string(s.label)]; opens {
+			s.heading(indent)
+			return
+		}
 	}
 	if gap := strings.IndexByte(line, '\t'); gap > 0 || strings.Contains(line, "   ") {
 		if gap <= 0 {
@@ -208,7 +235,7 @@ func split(line string) (label, value string, ok bool) {
 	if i <= 0 || i > 160 || strings.HasPrefix(line[i:], "://") {
 		return "", "", false
 	}
-	return line[:i], strings.Trim(line[i+1:], " \t."), true
+	return line[:i], strings.TrimRight(strings.TrimLeft(line[i+1:], " \t."), " \t"), true
 }
 
 // foldLabel brings a label into the form of labels.txt, in s.label's memory.
@@ -219,8 +246,16 @@ func (s *scanner) foldLabel(label string) []byte {
 			return s.label[:0]
 		}
 	}
-	b := fold(s.label, label)
-	for len(b) > 0 && strings.IndexByte(" .:-_#0123456789", b[len(b)-1]) >= 0 {
+	b := trimEnd(fold(s.label, label), " .:-_#")
+	if short := trimEnd(b, "0123456789"); len(b)-len(short) <= 2 { // "Name Server 1"
+		b = trimEnd(short, " .:-_#")
+	}
+	return b
+}
+
+// trimEnd drops the closing bytes of b that stand in the set.
+func trimEnd(b []byte, set string) []byte {
+	for len(b) > 0 && strings.IndexByte(set, b[len(b)-1]) >= 0 {
 		b = b[:len(b)-1]
 	}
 	return b

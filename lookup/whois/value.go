@@ -28,7 +28,9 @@ func (s *scanner) put(f field, value string) {
 	case fieldNameserver:
 		s.putNameservers(value)
 	case fieldRegistrar:
-		s.putText(&r.Registrar.Name, "registrar.name", registrarName(value))
+		name, url := registrarName(value)
+		s.putText(&r.Registrar.Name, "registrar.name", name)
+		s.putText(&r.Registrar.URL, "registrar.url", url)
 	case fieldRegistrarID:
 		if strings.Trim(value, "0123456789") == "" {
 			s.putText(&r.Registrar.IANAID, "registrar.iana_id", value)
@@ -115,6 +117,9 @@ func (s *scanner) putDomain(value string) {
 
 // putNameservers takes the hosts and addresses of one line; an address belongs to the host before it.
 func (s *scanner) putNameservers(value string) {
+	if i := strings.Index(value, "\tNS\t"); i > 0 {
+		value = value[i+4:] // "example.pt<tab>NS<tab>ns.example.net."
+	}
 	host := -1
 	for value != "" {
 		var word string
@@ -192,22 +197,27 @@ func (s *scanner) putCountry(value string) {
 
 func isLetter(c byte) bool { c |= 0x20; return 'a' <= c && c <= 'z' }
 
-// registrarName drops the registry's own marks around a registrar's name: "[Tag = X]", "(R1-LROR)", a link in brackets.
-func registrarName(value string) string {
+// registrarName drops the registry's own marks around a registrar's name, "[Tag = X]" and "(R1-LROR)", and gives back
+// a link in brackets.
+func registrarName(value string) (name, url string) {
 	if i := strings.Index(value, " [Tag ="); i >= 0 {
 		value = value[:i]
 	}
 	if i := strings.LastIndexByte(value, '('); i > 0 && strings.HasSuffix(value, ")") {
 		inside := strings.Trim(value[i+1:len(value)-1], " ")
-		if hasPrefixFold(inside, "http://") || hasPrefixFold(inside, "https://") || hasPrefixFold(inside, "www.") ||
-			(hasPrefixFold(inside, "r") && strings.Contains(inside, "-LR")) {
+		link := hasPrefixFold(inside, "http://") || hasPrefixFold(inside, "https://") || hasPrefixFold(inside, "www.")
+		if link {
+			url = inside
+		}
+		if link || (hasPrefixFold(inside, "r") && strings.Contains(inside, "-LR")) {
 			value = value[:i]
 		}
 	}
+	value = strings.TrimRight(value, " \t")
 	if strings.EqualFold(value, "none") || strings.EqualFold(value, "n/a") {
-		return ""
+		return "", ""
 	}
-	return strings.TrimRight(value, " \t")
+	return value, url
 }
 
 // referral is the host that a reply points to; empty where it is no host name.

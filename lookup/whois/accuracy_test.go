@@ -1,0 +1,317 @@
+package whois
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	whoisparser "github.com/likexian/whois-parser"
+
+	"github.com/namewharf/namewharf/fqdn"
+)
+
+var update = flag.Bool("update", false, "write docs/accuracy.md")
+
+const accuracyDoc = "../../docs/accuracy.md"
+
+// TestAccuracy reads the replies that whois-parser keeps as its own test data, compares with what that project
+// expects of them, and holds docs/accuracy.md to the outcome.
+func TestAccuracy(t *testing.T) {
+	t.Parallel()
+	samples := readSamples(t)
+	ours := count(t, samples, parseOurs)
+	theirs := count(t, samples, parseTheirs)
+	got := accuracyPage(samples, ours, theirs)
+
+	if ours.falseFree > 0 {
+		t.Errorf("%d replies wrongly judged free", ours.falseFree)
+	}
+	for _, bar := range []struct {
+		what  string
+		tally tally
+		least float64
+	}{
+		{"free names", ours.free, 0.95}, {"dates", ours.dates, 0.92}, {"nameserver sets", ours.nameservers, 0.97},
+		{"registrars", ours.registrar, 0.90},
+	} {
+		if bar.tally.share() < bar.least {
+			t.Errorf("%s: %s right, want at least %.0f %%", bar.what, bar.tally, 100*bar.least)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(accuracyDoc, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(accuracyDoc)
+	if err != nil || string(want) != got {
+		t.Errorf("docs/accuracy.md is stale (%v); run go test ./lookup/whois -run TestAccuracy -update", err)
+	}
+}
+
+// A sample is one reply and what is expected of it.
+type sample struct {
+	file string
+	name fqdn.Name
+	body []byte
+	kind Verdict // Registered, Free or Reserved
+	want expectation
+}
+
+type expectation struct {
+	Domain struct {
+		Created     string   `json:"created_date"`
+		Updated     string   `json:"updated_date"`
+		Expires     string   `json:"expiration_date"`
+		Nameservers []string `json:"name_servers"`
+	} `json:"domain"`
+	Registrar struct {
+		Name string `json:"name"`
+	} `json:"registrar"`
+}
+
+// corrections are expectations of whois-parser that its own replies contradict, with what the reply says.
+var corrections = map[string]struct {
+	why string
+	fix func(*expectation)
+}{}
+
+func readSamples(t *testing.T) []sample {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/likexian/whois-parser").Output()
+	dir := filepath.Join(strings.TrimSpace(string(out)), "testdata")
+	if _, statErr := os.Stat(filepath.Join(dir, "noterror")); err != nil || statErr != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("whois-parser's test data is not there: %v, %v", err, statErr)
+		}
+		t.Skipf("whois-parser's test data is not there: %v, %v", err, statErr)
+	}
+	var samples []sample
+	for _, kind := range []struct {
+		folder  string
+		verdict Verdict
+	}{{"noterror", Registered}, {"notfound", Free}} {
+		files, err := filepath.Glob(filepath.Join(dir, kind.folder, "*_*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no replies in %s: %v", kind.folder, err)
+		}
+		for _, file := range files {
+			if ext := filepath.Ext(file); ext == ".json" || ext == ".pre" {
+				continue
+			}
+			samples = append(samples, readSample(t, file, kind.verdict))
+		}
+	}
+	return samples
+}
+
+func readSample(t *testing.T, file string, kind Verdict) sample {
+	t.Helper()
+	_, name, _ := strings.Cut(filepath.Base(file), "_")
+	s := sample{file: filepath.Base(file), name: fqdn.MustParse(name), kind: kind}
+	var err error
+	if s.body, err = os.ReadFile(file); err != nil {
+		t.Fatal(err)
+	}
+	if reservedSamples[s.file] {
+		s.kind = Reserved
+	}
+	if s.kind != Registered {
+		return s
+	}
+	text, err := os.ReadFile(file + ".json")
+	if err == nil {
+		err = json.Unmarshal(text, &s.want)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if c, wrong := corrections[s.file]; wrong {
+		c.fix(&s.want)
+	}
+	return s
+}
+
+// reservedSamples stand among the free names of whois-parser, though nobody can register them.
+var reservedSamples = map[string]bool{"name_login.name": true, "name_science.name": true}
+
+// A tally counts right answers.
+type tally struct{ right, of int }
+
+func (t *tally) add(right bool) {
+	t.of++
+	if right {
+		t.right++
+	}
+}
+
+func (t tally) share() float64 {
+	if t.of == 0 {
+		return 0
+	}
+	return float64(t.right) / float64(t.of)
+}
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d of %d (%.1f %%)", t.right, t.of, 100*t.share())
+}
+
+type score struct {
+	free, reserved, registered, dates, nameservers, registrar tally
+	falseFree                                                 int
+}
+
+// A parsed reply, as far as it is compared.
+type parsed struct {
+	verdict                   Verdict
+	created, updated, expires time.Time
+	nameservers               []string
+	registrar                 string
+}
+
+func parseOurs(s sample) parsed {
+	suffix := s.name.Parent()
+	if suffix.IsZero() {
+		suffix = s.name
+	}
+	r := Parse(suffix, s.name, s.body)
+	p := parsed{
+		verdict: r.Verdict, created: r.Record.Created, updated: r.Record.Updated, expires: r.Record.Expires,
+		registrar: r.Record.Registrar.Name,
+	}
+	for _, ns := range r.Record.Nameservers {
+		p.nameservers = append(p.nameservers, ns.Host)
+	}
+	return p
+}
+
+func parseTheirs(s sample) parsed {
+	info, err := whoisparser.Parse(string(s.body))
+	switch {
+	case errors.Is(err, whoisparser.ErrNotFoundDomain):
+		return parsed{verdict: Free}
+	case errors.Is(err, whoisparser.ErrReservedDomain):
+		return parsed{verdict: Reserved}
+	case err != nil:
+		return parsed{verdict: Unknown}
+	}
+	p := parsed{verdict: Registered}
+	if d := info.Domain; d != nil {
+		p.nameservers = d.NameServers
+		for _, x := range []struct {
+			from *time.Time
+			to   *time.Time
+		}{{d.CreatedDateInTime, &p.created}, {d.UpdatedDateInTime, &p.updated}, {d.ExpirationDateInTime, &p.expires}} {
+			if x.from != nil {
+				*x.to = x.from.UTC()
+			}
+		}
+	}
+	if info.Registrar != nil {
+		p.registrar = info.Registrar.Name
+	}
+	return p
+}
+
+func count(t *testing.T, samples []sample, parse func(sample) parsed) score {
+	t.Helper()
+	var sc score
+	for _, s := range samples {
+		got := parse(s)
+		if s.kind != Free && got.verdict == Free {
+			sc.falseFree++
+		}
+		switch s.kind {
+		case Free:
+			sc.free.add(got.verdict == Free)
+			if got.verdict != Free {
+				t.Logf("%s: got %s, want free", s.file, got.verdict)
+			}
+		case Reserved:
+			sc.reserved.add(got.verdict == Reserved)
+		default:
+			sc.registered.add(got.verdict == Registered)
+			sc.fields(t, s, got)
+		}
+	}
+	return sc
+}
+
+// fields compares the fields of a registered name, as far as whois-parser expects any.
+func (sc *score) fields(t *testing.T, s sample, got parsed) {
+	t.Helper()
+	d := s.want.Domain
+	for _, x := range []struct {
+		what, text string
+		got        time.Time
+	}{{"created", d.Created, got.created}, {"updated", d.Updated, got.updated}, {"expires", d.Expires, got.expires}} {
+		if x.text == "" {
+			continue
+		}
+		want := expectedDate(t, s.file, x.text)
+		same := x.got.Truncate(time.Second).Equal(want)
+		sc.dates.add(same)
+		if !same {
+			t.Logf("%s: %s: got %v, want %v", s.file, x.what, x.got, want)
+		}
+	}
+	if len(d.Nameservers) > 0 {
+		same := slices.Equal(hosts(got.nameservers), hosts(d.Nameservers))
+		sc.nameservers.add(same)
+		if !same {
+			t.Logf("%s: nameservers: got %q, want %q", s.file, got.nameservers, d.Nameservers)
+		}
+	}
+	if want := s.want.Registrar.Name; want != "" {
+		same := strings.EqualFold(strings.Join(strings.Fields(got.registrar), " "), strings.Join(strings.Fields(want), " "))
+		sc.registrar.add(same)
+		if !same {
+			t.Logf("%s: registrar: got %q, want %q", s.file, got.registrar, want)
+		}
+	}
+}
+
+// hosts is a set of host names in one spelling.
+func hosts(list []string) []string {
+	set := make([]string, 0, len(list))
+	for _, h := range list {
+		if n, err := fqdn.Parse(h); err == nil {
+			h = n.String()
+		}
+		set = append(set, h)
+	}
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+func accuracyPage(samples []sample, ours, theirs score) string {
+	return fmt.Sprintln(len(samples), ours, theirs)
+}
+
+// expectedDate reads the dates of the expectations without the parser under test.
+func expectedDate(t *testing.T, file, text string) time.Time {
+	t.Helper()
+	plain := strings.NewReplacer(" (YYYY-MM-DD)", "", " (JST)", " +09:00", " (UTC+8)", " +08:00", " (GMT+0:00)", " +00:00",
+		"before ", "", "-T", "T").Replace(text)
+	plain, _, _ = strings.Cut(plain, " #")
+	layouts := []string{
+		time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05", "2006-01-02 15:04:05 -07:00", "2006-01-02 15:04:05-07",
+		"2006-01-02", "2006.01.02 15:04:05", "2006/01/02 15:04:05 -07:00", "2006/01/02", "2006. 01. 02.", "20060102", "20060102 15:04:05",
+		"2.1.2006 15:04:05", "2.1.2006", "02-Jan-2006", "2 January 2006", "02-01-2006", "01/02/2006",
+	}
+	for _, layout := range layouts {
+		if d, err := time.Parse(layout, plain); err == nil {
+			return d.UTC().Truncate(time.Second)
+		}
+	}
+	t.Fatalf("%s: no layout for the expected date %q", file, text)
+	return time.Time{}
+}
