@@ -198,19 +198,18 @@ func (c *countries) set(value string) error {
 
 func (t *Type) set(value string) error {
 	*t = Type(value)
-	return oneOf(value, Type("").Schema().Enum)
+	if !slices.Contains(t.Schema().Enum, any(value)) {
+		return fmt.Errorf("not a type")
+	}
+	return nil
 }
 
 func (s *RDAPSource) known() bool { return *s != "" }
 
 func (s *RDAPSource) set(value string) error {
 	*s = RDAPSource(value)
-	return oneOf(value, RDAPSource("").Schema().Enum)
-}
-
-func oneOf(value string, enum []any) error {
-	if !slices.Contains(enum, any(value)) {
-		return fmt.Errorf("not one of %v", enum)
+	if *s != FromIANA && *s != Supplement {
+		return fmt.Errorf("neither iana nor supplement")
 	}
 	return nil
 }

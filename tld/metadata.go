@@ -108,14 +108,15 @@ func (Type) Schema() *jsonschema.Schema {
 // An RDAPSource says who names an RDAP server.
 type RDAPSource string
 
-// The sources of RDAP servers: IANA's bootstrap registry (RFC 9224), and the registry alone.
+// The sources of RDAP servers. The table knows the first two.
 const (
-	FromIANA   RDAPSource = "iana"
-	Supplement RDAPSource = "supplement"
+	FromIANA     RDAPSource = "iana"       // the bootstrap registry (RFC 9224)
+	Supplement   RDAPSource = "supplement" // the suffix's registry, which IANA does not list
+	FromOperator RDAPSource = "operator"   // whoever runs this service
 )
 
 // Schema is the enumeration of the sources.
-func (RDAPSource) Schema() *jsonschema.Schema { return enum(FromIANA, Supplement) }
+func (RDAPSource) Schema() *jsonschema.Schema { return enum(FromIANA, Supplement, FromOperator) }
 
 // A Date is a day such as 2026-01-01.
 type Date string

@@ -18,6 +18,7 @@ import (
 type Prices struct {
 	base    *Book
 	current atomic.Pointer[Book]
+	version atomic.Uint64
 }
 
 // NewPrices starts with the book base, such as [DefaultBook]. An operator's file is laid over it.
@@ -29,6 +30,10 @@ func NewPrices(base *Book) *Prices {
 
 // Book returns the book in force.
 func (p *Prices) Book() *Book { return p.current.Load() }
+
+// Version changes whenever another book comes into force, after it has: an answer made when Version was what it still
+// is now is as good as new.
+func (p *Prices) Version() uint64 { return p.version.Load() }
 
 // Price is [Book.Price] of the book in force.
 func (p *Prices) Price(suffix fqdn.Name, a Action) (Price, error) { return p.Book().Price(suffix, a) }
@@ -59,6 +64,7 @@ func (p *Prices) Load(path string) error {
 		return err
 	}
 	p.current.Store(Merge(p.base, over))
+	p.version.Add(1)
 	return nil
 }
 

@@ -112,7 +112,7 @@ func TestLoadKeepsTheBookOnErrors(t *testing.T) {
 		"a pipe that nobody ever writes": pipe,
 		"a file below a file":            filepath.Join(pipe, "x"),
 	} {
-		if err := prices.Load(path); err == nil || prices.Book() != DefaultBook() {
+		if err := prices.Load(path); err == nil || prices.Book() != DefaultBook() || prices.Version() != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -164,4 +164,7 @@ func TestPricesAreSharedSafely(t *testing.T) {
 		}
 	}
 	readers.Wait()
+	if v := prices.Version(); v != 10 {
+		t.Errorf("version %d after 10 loads, want 10", v)
+	}
 }
