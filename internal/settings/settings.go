@@ -1,0 +1,174 @@
+// Package settings is where a program's settings come from: flags, the environment and a file.
+package settings
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Prefix of the environment variables: -base-url is NAMEWHARF_BASE_URL.
+const Prefix = "NAMEWHARF_"
+
+// Parse fills the flags of fs: from args, else from the environment, else from the TOML file that -config names.
+// Flags may stand before, between and after other arguments, which it returns; "--" ends the flags. A flag set named
+// config is added. Errors are one line for whoever started the program; [flag.ErrHelp] after the usage was printed
+// to usage.
+func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool), usage io.Writer) (rest []string, err error) {
+	config := fs.String("config", "", "TOML `file` with these settings as keys")
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	for remaining := args; ; {
+		before := len(remaining)
+		err := fs.Parse(remaining)
+		if errors.Is(err, flag.ErrHelp) {
+			printUsage(fs, usage)
+			return nil, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w; -h lists the flags", err)
+		}
+		remaining = fs.Args()
+		if consumed := before - len(remaining); consumed > 0 && args[len(args)-len(remaining)-1] == "--" {
+			rest = append(rest, remaining...)
+			break
+		}
+		if len(remaining) == 0 {
+			break
+		}
+		rest, remaining = append(rest, remaining[0]), remaining[1:]
+	}
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if err := fromEnvironment(fs, given, environ); err != nil {
+		return nil, err
+	}
+	if *config == "" {
+		return rest, nil
+	}
+	return rest, fromFile(fs, given, *config)
+}
+
+// variable is the name of the environment variable of a flag.
+func variable(name string) string {
+	return Prefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+func fromEnvironment(fs *flag.FlagSet, given map[string]bool, environ func(string) (string, bool)) (err error) {
+	fs.VisitAll(func(f *flag.Flag) {
+		value, ok := environ(variable(f.Name))
+		if !ok || given[f.Name] || err != nil {
+			return
+		}
+		if setErr := fs.Set(f.Name, value); setErr != nil {
+			err = fmt.Errorf("environment variable %s: %w", variable(f.Name), setErr)
+		}
+		given[f.Name] = true
+	})
+	return err
+}
+
+func fromFile(fs *flag.FlagSet, given map[string]bool, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("-config: %w", err)
+	}
+	var keys map[string]any
+	if _, err := toml.Decode(string(text), &keys); err != nil {
+		var parse toml.ParseError
+		if errors.As(err, &parse) {
+			return fmt.Errorf("-config %s, line %d: %s", path, parse.Position.Line, parse.Message)
+		}
+		return fmt.Errorf("-config %s: %w", path, err)
+	}
+	for key, value := range keys {
+		name := strings.ReplaceAll(key, "_", "-")
+		if name == "config" || fs.Lookup(name) == nil {
+			return fmt.Errorf("-config %s: unknown key %s; known are %s", path, key, strings.Join(names(fs), ", "))
+		}
+		if given[name] {
+			continue
+		}
+		if err := setFrom(fs, name, value); err != nil {
+			return fmt.Errorf("-config %s: key %s: %w", path, key, err)
+		}
+	}
+	return nil
+}
+
+func setFrom(fs *flag.FlagSet, name string, value any) error {
+	switch v := value.(type) {
+	case []any:
+		items := make([]string, len(v))
+		for i := range v {
+			items[i] = fmt.Sprint(v[i])
+		}
+		return fs.Set(name, strings.Join(items, ","))
+	case string, bool, int64, float64:
+		return fs.Set(name, fmt.Sprint(v))
+	}
+	return errors.New("must be a string, a number, true or false, or a list of these")
+}
+
+func names(fs *flag.FlagSet) (all []string) {
+	fs.VisitAll(func(f *flag.Flag) {
+		if f.Name != "config" {
+			all = append(all, f.Name)
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+func printUsage(fs *flag.FlagSet, w io.Writer) {
+	fmt.Fprintf(w, "Usage of %s (each flag is also %s<NAME> in the environment and a key of -config):\n", fs.Name(), Prefix)
+	fs.SetOutput(w)
+	fs.PrintDefaults()
+	fs.SetOutput(io.Discard)
+}
+
+// A List is a flag of comma-separated items. It is empty by default.
+type List []string
+
+func (l *List) String() string { return strings.Join(*l, ",") }
+
+// Set replaces the list; empty items are dropped.
+func (l *List) Set(s string) error {
+	*l = nil
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			*l = append(*l, item)
+		}
+	}
+	return nil
+}
+
+// A Choice is a flag with a few possible values, the first of which is the default.
+type Choice struct {
+	Value   string
+	options []string
+}
+
+// OneOf defines a [Choice] flag.
+func OneOf(fs *flag.FlagSet, name, usage string, options ...string) *Choice {
+	c := &Choice{options[0], options}
+	fs.Var(c, name, usage)
+	return c
+}
+
+func (c *Choice) String() string { return c.Value }
+
+// Set takes one of the options.
+func (c *Choice) Set(s string) error {
+	if !slices.Contains(c.options, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(c.options, ", "))
+	}
+	c.Value = s
+	return nil
+}

@@ -1,0 +1,96 @@
+package tools
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/lookup"
+	"github.com/namewharf/namewharf/op"
+)
+
+// CheckIn is full names to check.
+type CheckIn struct {
+	Domains DomainList `json:"domains" jsonschema:"full domain names, e.g. acme.com"`
+}
+
+// CheckOut is a result for each name, in the order asked.
+type CheckOut struct {
+	Results      []Result  `json:"results"`
+	PricesMasked bool      `json:"prices_masked"`
+	CheckedAt    time.Time `json:"checked_at" jsonschema:"when the oldest verdict was made"`
+}
+
+// A DomainList is the names of one check.
+type DomainList []string
+
+// MaxCheck is how many names one check may hold; namesPerLookup of them cost as much as a look-up.
+const (
+	MaxCheck       = 200
+	namesPerLookup = 10
+)
+
+// Schema is a bounded list of texts.
+func (DomainList) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(MaxCheck)}
+}
+
+func (s *service) checkDomains() op.Operation[CheckIn, CheckOut] {
+	return op.Operation[CheckIn, CheckOut]{
+		Name:    "check_domains",
+		Title:   "Check many domains",
+		Doc:     "Says for up to 200 full names whether each can be registered, without siblings. Use it to sift a list of ideas.",
+		Route:   op.Route{Method: "POST", Path: "/api/domain/check"},
+		Batch:   true,
+		Tool:    true,
+		Effect:  op.Reads,
+		Limit:   op.Lookup,
+		Cost:    checkCost,
+		Example: CheckIn{Domains: DomainList{"brewhaven.com", "emberlane.io"}},
+		Do:      s.check,
+	}
+}
+
+func checkCost(_ context.Context, in CheckIn) []op.Charge {
+	return []op.Charge{{Class: op.Lookup, Count: (len(in.Domains) + namesPerLookup - 1) / namesPerLookup}}
+}
+
+func (s *service) check(ctx context.Context, in CheckIn) (CheckOut, error) {
+	asks := make([]ask, len(in.Domains))
+	for i, text := range in.Domains {
+		name, err := fqdn.Parse(text)
+		asks[i] = ask{name: name, kind: Exact}
+		if err != nil { // one bad idea does not cost the other answers
+			asks[i].refused = refused(text, err)
+		}
+	}
+	out := CheckOut{PricesMasked: view(ctx) == masked}
+	out.Results, out.CheckedAt, _ = s.answers(ctx, asks)
+	return out, nil
+}
+
+// refused is the result for a text that is no domain name, which is repeated as far as it can be shown.
+func refused(text string, why error) *Result {
+	return &Result{
+		Domain: clip(text), Kind: Exact, Status: Status(lookup.Invalid), Available: op.No, Confidence: Confidence(lookup.ByNone),
+		Reason: "the name " + why.Error(), Evidence: []Evidence{},
+	}
+}
+
+// clip drops what a terminal or a page would act on, and cuts the text to the length of a domain name.
+func clip(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > fqdn.MaxLength {
+		text = string(runes[:fqdn.MaxLength])
+	}
+	return text
+}
