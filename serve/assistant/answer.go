@@ -1,0 +1,149 @@
+package assistant
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+)
+
+// An answer is the answer to one request over HTTP: what mcp-go writes to, and the carrier of what it calls.
+//
+// It turns into a stream of events with the first notification. mcp-go has a way to do that too, a channel that a
+// goroutine empties, but the last notification and the result race there and now and then the notification is lost.
+type answer struct {
+	guard    *Guard
+	w        http.ResponseWriter
+	r        *http.Request // with the caller in its context
+	resource string
+	id       json.RawMessage // of the JSON-RPC request
+
+	mu       sync.Mutex // notifications come from several goroutines
+	events   bool       // the answer is a stream of events, and has begun
+	begun    bool       // mcp-go has begun to answer
+	replaced func()     // answers instead of mcp-go; nil: nothing does
+}
+
+var (
+	_ server.HTTPResponseWriter = (*answer)(nil)
+	_ carrier                   = (*answer)(nil)
+)
+
+func (a *answer) charge(charges []op.Charge) error {
+	return a.guard.door.Charge(a.w, a.r, charges)
+}
+
+func (a *answer) expose(err error) *fault.Error { return a.guard.door.Expose(a.r.Context(), err) }
+
+func (a *answer) requestID() string { return door.RequestID(a.r.Context()) }
+
+func (a *answer) refuse(f *fault.Error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.events {
+		return false
+	}
+	a.replaced = func() { a.error(f) }
+	return true
+}
+
+func (a *answer) fail(code int, message string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.events {
+		return
+	}
+	status := http.StatusOK
+	if code == mcp.INVALID_PARAMS && mcp.IsModernProtocol(a.r.Header.Get(mcp.HeaderProtocolVersion)) {
+		status = http.StatusBadRequest // the status that the protocol of 2026-07-28 gives that code
+	}
+	a.replaced = func() { a.failure(status, &responseError{Code: code, Message: message}) }
+}
+
+// notify sends a notification as an event. A client that does not take events is not told.
+func (a *answer) notify(method string, params any) {
+	event, err := json.Marshal(response{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+	if err != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.events {
+		if a.begun || a.replaced != nil || door.Accepts(a.r, "text/event-stream") == 0 {
+			return
+		}
+		a.events = true
+		h := a.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no")
+		a.w.WriteHeader(http.StatusOK)
+	}
+	a.event(event)
+}
+
+func (a *answer) event(data []byte) {
+	var b bytes.Buffer
+	b.Grow(len(data) + 32)
+	b.WriteString("event: message\ndata: ")
+	b.Write(bytes.TrimSuffix(data, []byte("\n")))
+	b.WriteString("\n\n")
+	_, _ = a.w.Write(b.Bytes()) // a caller who is gone cannot be told
+	a.flush()
+}
+
+func (a *answer) flush() {
+	if f, ok := a.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// Header is the header that mcp-go sets. Once the answer is a stream its header is on the way.
+func (a *answer) Header() http.Header { return a.w.Header() }
+
+// WriteHeader begins the answer, unless it has begun as a stream or something else is answered.
+func (a *answer) WriteHeader(status int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.begun = true
+	switch {
+	case a.replaced != nil:
+		a.replaced()
+	case !a.events:
+		a.w.WriteHeader(status)
+	}
+}
+
+// Write takes one message of mcp-go: the body of the answer, or one more event of the stream.
+func (a *answer) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.replaced != nil:
+		return len(p), nil
+	case a.events:
+		a.event(p)
+		return len(p), nil
+	}
+	return a.w.Write(p)
+}
+
+// Flush sends what is buffered.
+func (a *answer) Flush() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.flush()
+}
+
+// CanStream reports that events reach the client as they happen.
+func (a *answer) CanStream() bool {
+	_, ok := a.w.(http.Flusher)
+	return ok
+}

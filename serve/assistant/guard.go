@@ -1,0 +1,201 @@
+package assistant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+)
+
+// maxBody bounds a request over HTTP and a line over stdio. The largest sensible call, 200 names, has 50 KiB.
+const maxBody = 256 << 10
+
+// A Guard stands in front of mcp-go and does what it leaves to others: it holds the Host and the Origin header against
+// lists, bounds the body, draws the rate limits, checks the bearer token, and asks for one where it is needed.
+type Guard struct {
+	door         *door.Door
+	host, origin func(string) bool
+	cors         door.CORS
+}
+
+// NewGuard returns a guard that lets our own host and origin and those of the loopback interface pass, and the ones
+// named: origins as scheme://host[:port], hosts as host[:port].
+func NewGuard(d *door.Door, origins, hosts []string) *Guard {
+	named := append([]string(nil), origins...)
+	for _, host := range hosts {
+		named = append(named, "https://"+host)
+	}
+	g := &Guard{door: d, host: door.Hosts(d.BaseURL(), named...), origin: door.Origins(d.BaseURL(), origins...)}
+	g.cors = door.CORS{
+		Origin:  g.origin,
+		Methods: "POST, OPTIONS",
+		Headers: "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Traceparent",
+		Expose:  "WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Mcp-Session-Id",
+	}
+	return g
+}
+
+// Handler puts the guard in front of any server of mcp-go.
+func (g *Guard) Handler(next *server.StreamableHTTPServer, resource string, signedIn bool) http.Handler {
+	return g.handler(next, nil, resource, signedIn)
+}
+
+// handler leaves the charge for calls of the tools named to their handlers, which know what a call costs.
+func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.Op, resource string, signedIn bool) http.Handler {
+	return g.door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a := &answer{guard: g, w: w, r: r, resource: resource}
+		if g.preflight(w, r) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		body, err := g.admit(a, signedIn)
+		if err != nil {
+			a.error(err)
+			return
+		}
+		m := parse(body)
+		a.id = m.ID
+		charged := false
+		if m.Method == mcp.MethodToolsCall && m.asks() {
+			if _, charged = tools[m.Params.Name]; charged {
+				door.Note(r.Context(), m.Params.Name, "")
+			}
+		}
+		if !charged {
+			door.Note(r.Context(), "mcp", "")
+			if err := a.charge([]op.Charge{{Class: op.Read, Count: 1}}); err != nil {
+				a.error(err)
+				return
+			}
+		}
+		if m.cancels() {
+			// Without sessions mcp-go would cancel whichever call has that id, whoever made it. A client that
+			// wants its own call to end closes the connection.
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		next.Handle(a, &server.HTTPRequest{
+			Method: http.MethodPost, URL: r.URL, Header: r.Header, Body: body, Context: withCarrier(a.r.Context(), a),
+		})
+	}))
+}
+
+// preflight sets the CORS headers and reports whether the request asks for no more.
+func (g *Guard) preflight(w http.ResponseWriter, r *http.Request) bool {
+	g.cors.Set(w.Header(), r)
+	return g.host(r.Host) && g.originAllowed(r) && g.cors.Preflight(w.Header(), r)
+}
+
+func (g *Guard) originAllowed(r *http.Request) bool {
+	origins := r.Header["Origin"]
+	return len(origins) == 0 || len(origins) == 1 && g.origin(origins[0])
+}
+
+// admit checks everything that can be checked without reading the message, reads it, and leaves the caller in the
+// request's context.
+func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
+	r := a.r
+	switch {
+	case !g.host(r.Host):
+		return nil, fault.New(fault.Forbidden, "this host name is not served here").WithHint("use the address that the service publishes")
+	case !g.originAllowed(r):
+		return nil, fault.New(fault.Forbidden, "pages of this origin may not call")
+	case r.Method != http.MethodPost:
+		a.w.Header().Set("Allow", "POST, OPTIONS")
+		return nil, fault.New(fault.MethodNotAllowed, "this address takes POST alone: there are no sessions and no streams to listen on")
+	case r.ContentLength > maxBody:
+		return nil, errTooLarge()
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, fault.New(fault.UnsupportedMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
+	}
+	caller, err := g.door.Caller(r, a.resource)
+	if err != nil {
+		return nil, err
+	}
+	if caller.Anonymous() {
+		if signedIn {
+			return nil, fault.New(fault.AuthenticationRequired, "this address is for signed-in callers").
+				WithHint("sign in with OAuth").WithScope(op.ScopePricing)
+		}
+	} else {
+		a.r = r.WithContext(op.WithCaller(r.Context(), caller))
+	}
+	return readBody(a.w, r)
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var body []byte
+	var err error
+	if n := r.ContentLength; n > 0 {
+		body = make([]byte, n)
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	}
+	if err != nil {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return nil, errTooLarge()
+		}
+		return nil, fault.New(fault.Validation, "the body could not be read to its end")
+	}
+	if isBatch(body) {
+		return nil, fault.New(fault.Validation, "batches are not taken").WithHint("send one JSON-RPC message in each request")
+	}
+	return body, nil
+}
+
+func errTooLarge() error {
+	return fault.New(fault.PayloadTooLarge, "the body is over %d KiB", maxBody>>10).WithHint("ask for less at once")
+}
+
+// error answers with the HTTP status of err, the challenge where one is due, and a JSON-RPC error for clients that
+// read on.
+func (a *answer) error(err error) {
+	f := a.expose(err)
+	h := a.w.Header()
+	h.Set("Cache-Control", "no-store")
+	if wait := f.RetrySeconds(); wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(wait))
+	}
+	switch f.Code {
+	case fault.AuthenticationRequired, fault.InvalidToken, fault.InsufficientScope:
+		h.Set("Www-Authenticate", a.guard.door.Challenge(a.resource, f))
+	}
+	code := codeServer
+	if f.Code == fault.Validation {
+		code = mcp.INVALID_REQUEST
+	}
+	a.failure(f.Code.Status(), &responseError{
+		Code: code, Message: f.Message(), Data: door.NewFailure(f, a.requestID()).Error,
+	})
+}
+
+func (a *answer) failure(status int, failure *responseError) {
+	id := a.id
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	body, err := json.Marshal(response{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: failure})
+	if err != nil {
+		panic(fmt.Sprintf("assistant: encoding an error: %v", err)) // strings and numbers alone
+	}
+	h := a.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	a.w.WriteHeader(status)
+	_, _ = a.w.Write(body) // a caller who is gone cannot be told
+}
+
+// codeServer is the JSON-RPC code of a failure that the HTTP status and the data explain.
+const codeServer = -32000

@@ -1,0 +1,120 @@
+package assistant
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// Resources is what an assistant may read beside calling tools: JSON documents that are the same for everybody.
+type Resources interface {
+	// Catalogue lists the operations with their schemas.
+	Catalogue(ctx context.Context) ([]byte, error)
+	// EPPStatus explains the status codes of registrations.
+	EPPStatus(ctx context.Context) ([]byte, error)
+	// TLD is what a suffix asks of a registrant and how it works. A suffix that is malformed is
+	// [fault.Validation], one that is unknown [fault.NotFound].
+	TLD(ctx context.Context, tld string) ([]byte, error)
+	// CompleteTLD returns at most limit suffixes that begin with prefix, the most used ones first, and how many
+	// there are altogether.
+	CompleteTLD(prefix string, limit int) (suffixes []string, total int)
+}
+
+// The URIs of the resources.
+const (
+	uriCatalogue = "domains://catalogue"
+	uriEPPStatus = "domains://glossary/epp-status"
+	uriTLDs      = "domains://tlds/"
+)
+
+const typeJSON = "application/json"
+
+func (s *Server) addResources() {
+	from := s.cfg.Resources
+	s.rpc.AddResource(mcp.Resource{
+		URI: uriCatalogue, Name: "catalogue", Title: "Catalogue of operations", MIMEType: typeJSON,
+		Description: "Every operation that a batch may hold, with the JSON Schemas of its parameters and its result.",
+	}, read(func(ctx context.Context, _ string) ([]byte, error) { return from.Catalogue(ctx) }))
+	s.rpc.AddResource(mcp.Resource{
+		URI: uriEPPStatus, Name: "epp-status", Title: "Registration status codes", MIMEType: typeJSON,
+		Description: "What the EPP status codes in a WHOIS answer mean, such as clientTransferProhibited.",
+	}, read(func(ctx context.Context, _ string) ([]byte, error) { return from.EPPStatus(ctx) }))
+	s.rpc.AddResourceTemplate(mcp.NewResourceTemplate(uriTLDs+"{tld}", "tld",
+		mcp.WithTemplateTitle("Rules of a suffix"),
+		mcp.WithTemplateDescription("What a domain suffix asks of a registrant: terms, eligibility, name servers, life cycle."),
+		mcp.WithTemplateMIMEType(typeJSON),
+	), server.ResourceTemplateHandlerFunc(read(func(ctx context.Context, uri string) ([]byte, error) {
+		return from.TLD(ctx, strings.TrimPrefix(uri, uriTLDs))
+	})))
+}
+
+func read(load func(ctx context.Context, uri string) ([]byte, error)) server.ResourceHandlerFunc {
+	return func(ctx context.Context, request mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		uri := request.Params.URI
+		body, err := load(ctx, uri)
+		if err != nil {
+			fail(ctx, err, notFound(ctx))
+			return nil, err
+		}
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: typeJSON, Text: string(body)}}, nil
+	}
+}
+
+// fail answers a prompt or a resource that cannot be had with a JSON-RPC error, of the code given where it is the
+// caller's to mend.
+func fail(ctx context.Context, err error, code int) {
+	via := carrierFrom(ctx)
+	f := via.expose(err)
+	if f.Code != fault.NotFound && f.Code != fault.Validation {
+		code = mcp.INTERNAL_ERROR
+	}
+	via.fail(code, f.Message())
+}
+
+// notFound is the code of a resource that does not exist: the protocol of 2026-07-28 changed it.
+func notFound(ctx context.Context) int {
+	if server.IsModernRequest(ctx) {
+		return mcp.INVALID_PARAMS
+	}
+	return mcp.RESOURCE_NOT_FOUND
+}
+
+// completer completes suffixes in the resource template and in the arguments of prompts.
+type completer struct{ from Resources }
+
+// maxCompletions is the most that the protocol lets an answer hold.
+const maxCompletions = 100
+
+// CompleteResourceArgument completes the suffix of domains://tlds/{tld}.
+func (c completer) CompleteResourceArgument(_ context.Context, uri string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+	if uri != uriTLDs+"{tld}" || argument.Name != "tld" {
+		return &mcp.Completion{Values: []string{}}, nil
+	}
+	return c.complete("", argument.Value), nil
+}
+
+// CompletePromptArgument completes the last suffix of a comma-separated list.
+func (c completer) CompletePromptArgument(_ context.Context, _ string, argument mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
+	if argument.Name != argumentTLDs {
+		return &mcp.Completion{Values: []string{}}, nil
+	}
+	last := strings.LastIndexByte(argument.Value, ',') + 1
+	last += len(argument.Value[last:]) - len(strings.TrimLeft(argument.Value[last:], " "))
+	return c.complete(argument.Value[:last], argument.Value[last:]), nil
+}
+
+func (c completer) complete(before, prefix string) *mcp.Completion {
+	if c.from == nil {
+		return &mcp.Completion{Values: []string{}}
+	}
+	suffixes, total := c.from.CompleteTLD(strings.ToLower(strings.TrimPrefix(prefix, ".")), maxCompletions)
+	values := make([]string, len(suffixes))
+	for i, suffix := range suffixes {
+		values[i] = before + suffix
+	}
+	return &mcp.Completion{Values: values, Total: total, HasMore: total > len(values)}
+}

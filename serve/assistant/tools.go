@@ -1,0 +1,166 @@
+package assistant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+)
+
+// newTool describes an operation as a tool. The value is built by hand: mcp.NewTool sets a schema of its own beside a
+// raw one, which then fails to encode, and takes every tool for destructive unless told otherwise.
+func newTool(o *op.Op) (mcp.Tool, error) {
+	in, err := json.Marshal(o.In)
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("schema of the input of %s: %w", o.Name, err)
+	}
+	out, err := outputSchema(o)
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("schema of the output of %s: %w", o.Name, err)
+	}
+	reads := o.Effect == op.Reads
+	return mcp.Tool{
+		Name: o.Name, Title: o.Title, Description: o.Doc, RawInputSchema: in, RawOutputSchema: out,
+		Annotations: mcp.ToolAnnotation{
+			Title:           o.Title,
+			ReadOnlyHint:    mcp.ToBoolPtr(reads),
+			DestructiveHint: mcp.ToBoolPtr(!reads),
+			IdempotentHint:  mcp.ToBoolPtr(reads),
+			OpenWorldHint:   mcp.ToBoolPtr(o.Limit == op.Lookup), // asks registries
+		},
+	}, nil
+}
+
+// outputSchema is the schema of an answer as clients need it. It is left open, so that a client which keeps a list
+// for an hour accepts a field that was added meanwhile.
+func outputSchema(o *op.Op) ([]byte, error) {
+	raw, err := json.Marshal(o.Out)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(raw, []byte(`,"additionalProperties":false`), nil), nil
+}
+
+// Budget is what the tools of a set cost the context of a model: the bytes of their names, descriptions and input
+// schemas, and those with the output schemas.
+func Budget(set *op.Set) (in, all int, err error) {
+	for _, o := range set.All() {
+		if !o.Tool {
+			continue
+		}
+		tool, err := newTool(o)
+		if err != nil {
+			return 0, 0, err
+		}
+		size := len(tool.Name) + len(tool.Description) + len(tool.RawInputSchema)
+		in += size
+		all += size + len(tool.RawOutputSchema)
+	}
+	return in, all, nil
+}
+
+// handle returns what mcp-go calls for tools/call. It never returns an error.
+func (s *Server) handle(o *op.Op) server.ToolHandlerFunc {
+	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		via := carrierFrom(ctx)
+		answer, err := call(ctx, via, o, &request.Params)
+		if err == nil {
+			return &mcp.CallToolResult{
+				Content:           []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: string(answer.JSON)}},
+				StructuredContent: json.RawMessage(answer.JSON),
+			}, nil
+		}
+		f := via.expose(err)
+		switch f.Code {
+		case fault.AuthenticationRequired, fault.InsufficientScope:
+			if !via.refuse(f) && s.cfg.SignIn != "" {
+				f = f.WithHint("to sign in, %s", s.cfg.SignIn)
+			}
+		}
+		return failed(f, via.requestID()), nil
+	}
+}
+
+func call(ctx context.Context, via carrier, o *op.Op, params *mcp.CallToolParams) (op.Answer, error) {
+	raw := []byte(params.RawArguments)
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		raw = []byte("{}")
+	}
+	if token := progressToken(params.Meta); token != nil {
+		ctx = op.WithEmitter(ctx, progress(via, token))
+	}
+	c, err := o.Begin(ctx, raw)
+	if err != nil {
+		if over := via.charge(o.Refused()); over != nil {
+			return op.Answer{}, over
+		}
+		return op.Answer{}, err
+	}
+	if err := via.charge(c.Charges); err != nil {
+		return op.Answer{}, err
+	}
+	return c.Run(ctx)
+}
+
+// failed is a result that tells a model how to mend its call: first what to do, then the other fields at fault, the
+// code, and when to try again. It has no structured content, which would have to fit the output schema.
+func failed(f *fault.Error, requestID string) *mcp.CallToolResult {
+	var b strings.Builder
+	b.WriteString(f.Message())
+	for _, field := range f.Fields[min(1, len(f.Fields)):] {
+		b.WriteString("\n" + field.Field + " " + field.Reason)
+	}
+	b.WriteString("\ncode: " + string(f.Code))
+	if wait := f.RetrySeconds(); wait > 0 {
+		b.WriteString("\nretry after: " + strconv.Itoa(wait) + " s")
+	}
+	if f.Code == fault.Internal && requestID != "" {
+		b.WriteString("\nrequest id: " + requestID)
+	}
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: b.String()}},
+		IsError: true,
+	}
+}
+
+// progressToken is the token under which a client wants to hear of progress: a string or a number; nil for none.
+func progressToken(meta *mcp.Meta) any {
+	if meta == nil {
+		return nil
+	}
+	switch token := meta.ProgressToken.(type) {
+	case string, float64:
+		return token
+	}
+	return nil
+}
+
+type progressParams struct {
+	Token    any `json:"progressToken"`
+	Progress int `json:"progress"`
+	Total    int `json:"total,omitempty"`
+}
+
+// progress reports events as notifications whose progress grows each time, as the protocol asks; events may come out
+// of order.
+func progress(via carrier, token any) func(op.Event) {
+	var mu sync.Mutex
+	reached := 0
+	return func(e op.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Done > reached {
+			reached = e.Done
+			via.notify(string(mcp.MethodNotificationProgress), progressParams{token, e.Done, e.Total})
+		}
+	}
+}
