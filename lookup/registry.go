@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ type Registry struct {
 	WHOIS       map[string]string   // host:port by suffix
 	DNS         []string            // host:port of DNS servers
 	Allow       []netip.Prefix      // addresses that may be asked although they are not public
+	Ports       []uint16            // ports that may be asked beside the standard ones and those of the servers above
 	RatePerHost float64             // requests a second to one host; zero: the default
 	CAFile      string              // PEM file of certificate authorities, trusted beside the system's; read by New
 }
@@ -31,7 +33,7 @@ type Registry struct {
 const MaxRatePerHost = 1e6
 
 // ParseRegistry reads a registry file: a JSON object with any of rdap_servers, whois_servers, dns_servers,
-// allow_private_cidrs, rate_per_host and ca_file. Its errors name the key at fault; unknown and repeated keys are
+// allow_private_cidrs, ports, rate_per_host and ca_file. Its errors name the key at fault; unknown and repeated keys are
 // refused. A value of rdap_servers is a URL or a list of URLs.
 func ParseRegistry(data []byte) (Registry, error) {
 	var r Registry
@@ -45,6 +47,8 @@ func ParseRegistry(data []byte) (Registry, error) {
 			return parseDNS(value, &r.DNS)
 		case "allow_private_cidrs":
 			return parseCIDRs(value, &r.Allow)
+		case "ports":
+			return parsePorts(value, &r.Ports)
 		case "rate_per_host":
 			if json.Unmarshal(value, &r.RatePerHost) != nil || !(r.RatePerHost > 0) || r.RatePerHost > MaxRatePerHost {
 				return fmt.Errorf("must be a number above 0 and at most %g", float64(MaxRatePerHost))
@@ -54,7 +58,7 @@ func ParseRegistry(data []byte) (Registry, error) {
 				return fmt.Errorf("must be the path of a PEM file")
 			}
 		default:
-			return fmt.Errorf("unknown key; the keys are rdap_servers, whois_servers, dns_servers, allow_private_cidrs, rate_per_host and ca_file")
+			return fmt.Errorf("unknown key; the keys are rdap_servers, whois_servers, dns_servers, allow_private_cidrs, ports, rate_per_host and ca_file")
 		}
 		return nil
 	})
@@ -173,6 +177,13 @@ func parseCIDRs(value json.RawMessage, to *[]netip.Prefix) error {
 	return nil
 }
 
+func parsePorts(value json.RawMessage, to *[]uint16) error {
+	if json.Unmarshal(value, to) != nil || slices.Contains(*to, 0) {
+		return fmt.Errorf("must be a list of port numbers from 1 to 65535")
+	}
+	return nil
+}
+
 // suffixKey brings a suffix into A-label form; a leading dot is allowed.
 func suffixKey(key string) (string, error) {
 	n, err := fqdn.Parse(strings.TrimPrefix(key, "."))
@@ -221,63 +232,44 @@ func hostPort(s, port string) (string, error) {
 
 func portNumber(s string) (uint16, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
-	if err != nil || n == 0 || n > math.MaxUint16 {
+	if err != nil || n == 0 {
 		return 0, fmt.Errorf("the port must be a number from 1 to 65535")
 	}
 	return uint16(n), nil
 }
 
-// suffixes are the suffixes that the operator names.
+// suffixes are those that the operator names.
 func (r Registry) suffixes() []string {
-	var all []string
-	for s := range r.RDAP {
-		all = append(all, s)
-	}
-	for s := range r.WHOIS {
-		all = append(all, s)
-	}
-	return all
+	return slices.AppendSeq(slices.Collect(maps.Keys(r.RDAP)), maps.Keys(r.WHOIS))
 }
 
-// ports are those that the operator names.
-func (r Registry) ports() []uint16 {
-	var all []uint16
-	add := func(port string) {
-		if n, err := portNumber(port); err == nil {
-			all = append(all, n)
+// allPorts are those that the operator names, in whatever way.
+func (r Registry) allPorts() []uint16 {
+	all := slices.Clone(r.Ports)
+	for _, urls := range r.RDAP {
+		for _, u := range urls {
+			all = append(all, urlPort(u)...)
 		}
 	}
-	for _, urls := range r.RDAP {
-		for _, s := range urls {
-			if u, err := url.Parse(s); err == nil {
-				add(u.Port())
+	for _, server := range slices.AppendSeq(slices.Clone(r.DNS), maps.Values(r.WHOIS)) {
+		if _, port, err := net.SplitHostPort(server); err == nil {
+			if n, err := portNumber(port); err == nil {
+				all = append(all, n)
 			}
 		}
 	}
-	for _, server := range append(append([]string(nil), r.DNS...), mapValues(r.WHOIS)...) {
-		if _, port, err := net.SplitHostPort(server); err == nil {
-			add(port)
-		}
-	}
 	return all
 }
 
-func mapValues(m map[string]string) []string {
-	var all []string
-	for _, v := range m {
-		all = append(all, v)
-	}
-	return all
-}
-
-// bootstrapPort is the port of the bootstrap URL, which is configured too.
-func bootstrapPort(raw string) []uint16 {
+// urlPort is the port that the URL names; none if it names none.
+func urlPort(raw string) []uint16 {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil
 	}
-	if n, err := portNumber(u.Port()); err == nil {
-		return []uint16{n}
+	n, err := portNumber(u.Port())
+	if err != nil {
+		return nil
 	}
-	return nil
+	return []uint16{n}
 }

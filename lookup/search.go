@@ -36,6 +36,14 @@ func (f *finding) add(g finding) {
 	switch {
 	case f.known():
 		return
+	case g.status == LikelyAvailable: // the registry's silence stays the reason, and its retry time stands
+		f.status, f.confidence = g.status, g.confidence
+		if f.reason != "" {
+			f.reason = g.reason + "; " + f.reason
+		} else {
+			f.reason = g.reason
+		}
+		return
 	case g.known():
 		if f.reason != "" {
 			f.warnings = append(f.warnings, f.reason)
@@ -70,8 +78,8 @@ func (s *Service) search(ctx context.Context, name, suffix fqdn.Name) Verdict {
 	return s.verdict(f, name, suffix)
 }
 
-// race asks DNS and, after dnsLead, the registry beside it. It adds to f what it learns, and returns what is only
-// good enough when nobody else knows.
+// race asks DNS and, after dnsLead, the registry beside it. It adds to f what it learns, and returns without its
+// evidence what is only good enough when nobody else knows.
 func (s *Service) race(ctx context.Context, f *finding, name, suffix fqdn.Name) (weak finding) {
 	weak = finding{status: Unknown}
 	ctx, cancel := context.WithCancel(ctx)
@@ -84,41 +92,46 @@ func (s *Service) race(ctx context.Context, f *finding, name, suffix fqdn.Name) 
 		select {
 		case g := <-dns:
 			dns = nil
-			if g.status == Registered {
-				f.add(g)
+			if weak = f.takeDNS(g); f.known() {
 				return weak
 			}
-			weak = g
 		case <-lead.C:
 		}
 	}
 	registry := make(chan finding, 1)
 	go func() { registry <- s.askRegistry(ctx, name, suffix, false) }()
-	for {
+	for registry != nil || dns != nil && !f.known() {
 		select {
 		case g := <-dns:
 			dns = nil
-			if g.status != Registered {
-				weak = g
-				continue
-			}
-			cancel()
-			<-registry // it ends because of the cancel
-			f.add(g)
-			return weak
+			weak = f.takeDNS(g)
 		case g := <-registry:
+			registry = nil
 			f.add(g)
-			if dns != nil {
-				if f.known() {
-					cancel()
-				}
-				if late := <-dns; !f.known() {
-					weak = late
-				}
-			}
-			return weak
+		}
+		if f.known() {
+			break
 		}
 	}
+	cancel()
+	if registry != nil {
+		<-registry
+	}
+	if dns != nil {
+		<-dns
+	}
+	return weak
+}
+
+// takeDNS adds a delegation. Anything else adds its evidence only, and comes back for later.
+func (f *finding) takeDNS(g finding) (weak finding) {
+	if g.status == Registered {
+		f.add(g)
+		return finding{status: Unknown}
+	}
+	f.evidence = append(f.evidence, g.evidence...)
+	g.evidence = nil
+	return g
 }
 
 // startDNS asks in the background and sends one finding; nil when there is nobody to ask.
@@ -136,7 +149,7 @@ func (s *Service) startDNS(ctx context.Context, name, suffix fqdn.Name) chan fin
 		case dnsDelegated:
 			f.status, f.confidence = Registered, ByDNS
 		case dnsNXDomain:
-			f.status, f.confidence, f.reason = LikelyAvailable, ByDNS, "DNS does not know the name; the registry could not be asked"
+			f.status, f.confidence, f.reason = LikelyAvailable, ByDNS, "DNS does not know the name, and the registry did not say"
 		}
 		out <- f
 	}()
@@ -196,7 +209,7 @@ func (s *Service) zone(name fqdn.Name) finding {
 		f.status, f.confidence = Registered, ByZone
 		f.evidence = []Evidence{{Source: "zone", Code: "hit"}}
 	default:
-		f.status, f.confidence, f.reason = LikelyAvailable, ByZone, "the name is not in the zone; the registry could not be asked"
+		f.status, f.confidence, f.reason = LikelyAvailable, ByZone, "the name is not in the zone, and the registry did not say"
 		f.evidence = []Evidence{{Source: "zone", Code: "miss"}}
 	}
 	return f

@@ -34,12 +34,17 @@ type Service struct {
 	wg     sync.WaitGroup
 }
 
-// New starts a service. It fails on a missing table and on a CA file that cannot be read.
+// New starts a service. It fails on a missing table, a bootstrap URL that is none, and a CA file that cannot be read.
 func New(cfg Config) (*Service, error) {
 	if cfg.Suffixes == nil {
 		return nil, errors.New("lookup: no suffix table")
 	}
 	cfg.setDefaults()
+	if cfg.BootstrapURL != BootstrapOff {
+		if _, err := baseURL(cfg.BootstrapURL); err != nil {
+			return nil, fmt.Errorf("lookup: the bootstrap URL %w", err)
+		}
+	}
 	roots, err := rootCAs(cfg)
 	if err != nil {
 		return nil, err
@@ -50,7 +55,7 @@ func New(cfg Config) (*Service, error) {
 		delegated: map[string]bool{},
 		guard: guard.New(guard.Config{
 			Allow:     cfg.Registry.Allow,
-			Ports:     append(cfg.Registry.ports(), bootstrapPort(cfg.BootstrapURL)...),
+			Ports:     append(cfg.Registry.allPorts(), urlPort(cfg.BootstrapURL)...),
 			Rate:      cfg.RatePerHost,
 			InFlight:  cfg.InFlight,
 			RootCAs:   roots,
