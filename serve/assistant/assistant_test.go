@@ -342,7 +342,7 @@ func (s *site) do(t testing.TB, method, path, era, text string, headers ...strin
 			}
 			answer.events = append(answer.events, decode(t, data))
 		}
-	} else if strings.HasPrefix(answer.text, "{") {
+	} else if strings.HasPrefix(answer.text, `{"jsonrpc":`) {
 		answer.events = []message{decode(t, answer.text)}
 	}
 	return answer

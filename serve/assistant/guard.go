@@ -110,31 +110,32 @@ func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
 		return nil, fault.New(fault.Forbidden, "this host name is not served here").WithHint("use the address that the service publishes")
 	case !g.originAllowed(r):
 		return nil, fault.New(fault.Forbidden, "pages of this origin may not call")
-	case r.Method != http.MethodPost:
-		a.w.Header().Set("Allow", "POST, OPTIONS")
-		return nil, fault.New(fault.MethodNotAllowed, "this address takes POST alone: there are no sessions and no streams to listen on")
-	case r.ContentLength > maxBody:
-		return nil, errTooLarge()
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, fault.New(fault.UnsupportedMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
 	}
 	caller, err := g.door.Caller(r, a.resource)
 	if err != nil {
 		return nil, err
 	}
-	if caller.Anonymous() {
-		if signedIn {
-			return nil, fault.New(fault.AuthenticationRequired, "this address is for signed-in callers").
-				WithHint("sign in with OAuth").WithScope(op.ScopePricing)
-		}
-	} else {
+	if caller.Anonymous() && signedIn {
+		return nil, fault.New(fault.AuthenticationRequired, "this address is for signed-in callers").
+			WithHint("sign in with OAuth").WithScope(op.ScopePricing)
+	}
+	if r.Method != http.MethodPost {
+		a.w.Header().Set("Allow", "POST, OPTIONS")
+		return nil, fault.New(fault.MethodNotAllowed, "this address takes POST alone: there are no sessions and no streams to listen on")
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, fault.New(fault.UnsupportedMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
+	}
+	if !caller.Anonymous() {
 		a.r = r.WithContext(op.WithCaller(r.Context(), caller))
 	}
 	return readBody(a.w, r)
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge()
+	}
 	var body []byte
 	var err error
 	if n := r.ContentLength; n > 0 {
