@@ -66,11 +66,13 @@ func (p *dateParser) digits(s string) string {
 	n, length := number(s)
 	rest := s[length:]
 	switch {
-	case length == 8 && p.n == 0: // 20060102
+	case length == 8: // 20060102, whatever number stood before it
+		p.n = 0
 		p.add(n/10000, 4)
 		p.add(n/100%100, 2)
 		p.add(n%100, 2)
-	case length == 14 && p.n == 0: // 20060102150405
+	case length == 14: // 20060102150405
+		p.n = 0
 		p.add(n/100000, 4) // the first nine digits are in n
 		p.add(n/1000%100, 2)
 		p.add(n/10%100, 2)

@@ -118,16 +118,23 @@ func first(phrases []phrase, folded string, n names) Verdict {
 	return Unknown
 }
 
-// shortReply is how many lines a reply has at most whose words are taken without their place in the line.
-const shortReply = 6
+// A short reply has no room for terms of use: its words count wherever they stand in a line.
+const (
+	shortReply = 6 // lines that are not blank
+	shortLine  = 160
+)
 
-// isShort reports whether the reply has at most shortReply lines that are not blank.
+// isShort reports whether the reply is short.
 func isShort(text string) bool {
 	lines := 0
 	for text != "" && lines <= shortReply {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
-		if strings.TrimSpace(line) != "" {
+		line = strings.TrimSpace(line)
+		if len(line) > shortLine {
+			return false
+		}
+		if line != "" {
 			lines++
 		}
 	}

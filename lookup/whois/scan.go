@@ -60,7 +60,8 @@ func (s *scanner) line(raw string) {
 		s.blank()
 		return
 	}
-	if line[0] == '%' || line[0] == '#' || line[0] == '>' || ruler(line) {
+	if c := line[0]; c == '%' || c == '#' || c == '>' || ruler(line) {
+		s.comment(line)
 		return
 	}
 	indent := len(raw) - len(strings.TrimLeft(raw, " \t"))
@@ -78,6 +79,17 @@ func (s *scanner) line(raw string) {
 	}
 	s.bare(strings.Trim(line, " \t"), indent)
 	s.fresh = false
+}
+
+// comment opens a section where a comment is a heading, "% Registrar:".
+func (s *scanner) comment(line string) {
+	if line[len(line)-1] != ':' || len(line) > 40 {
+		return
+	}
+	s.label = s.foldLabel(strings.TrimLeft(line, "%# "))
+	if sec, opens := s.words.opens[string(s.label)]; opens {
+		s.enter(sec, fieldNone, 0)
+	}
 }
 
 // labelled takes a line whose folded label is s.label. It reports false if the label means nothing here.

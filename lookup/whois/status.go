@@ -24,6 +24,10 @@ var codes = func() map[string]string {
 // putStatus takes a value of one or more statuses. EPP codes are taken in EPP spelling; what a registry has of its
 // own is kept as given.
 func (s *scanner) putStatus(value string) {
+	if hasPrefixFold(value, "ok-until ") { // .ua: "OK-UNTIL 20140903121852"
+		s.putDate(&s.rec.Expires, value)
+		value = value[:2]
+	}
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.Trim(part, " \t")
 		if i := strings.Index(part, "http"); i > 0 {

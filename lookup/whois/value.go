@@ -214,7 +214,7 @@ func registrarName(value string) (name, url string) {
 		}
 	}
 	value = strings.TrimRight(value, " \t")
-	if strings.EqualFold(value, "none") || strings.EqualFold(value, "n/a") {
+	if strings.EqualFold(value, "none") || strings.EqualFold(value, "n/a") || hasPrefixFold(value, "no registrar listed") {
 		return "", ""
 	}
 	return value, url
