@@ -42,7 +42,7 @@ var errTakenBack = errors.New("taken back by the client")
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(op.WithCaller(ctx, s.cfg.Caller))
 	defer cancel()
-	p := &pipe{server: s, out: out, cancels: map[string]context.CancelCauseFunc{}, slots: make(chan struct{}, maxRunning)}
+	p := &pipe{server: s, out: out, asked: map[string]*piped{}, slots: make(chan struct{}, maxRunning)}
 	lines, ended := readLines(ctx, in)
 	for {
 		select {
@@ -108,46 +108,61 @@ type pipe struct {
 	writing sync.Mutex
 	out     io.Writer
 
-	mu      sync.Mutex
-	cancels map[string]context.CancelCauseFunc // by the id of the request
+	mu    sync.Mutex
+	asked map[string]*piped // the requests that run, by their id
 }
 
 // take handles one line: a request in the background, everything else at once.
 func (p *pipe) take(ctx context.Context, line []byte) {
-	if &line[0] == &tooLong[0] {
-		p.write(response{JSONRPC: mcp.JSONRPC_VERSION, ID: json.RawMessage("null"), Error: &responseError{
-			Code: mcp.INVALID_REQUEST, Message: fmt.Sprintf("a message may have at most %d KiB", maxBody>>10),
-		}})
+	switch {
+	case &line[0] == &tooLong[0]:
+		p.refuse(fmt.Sprintf("a message may have at most %d KiB", maxBody>>10))
+		return
+	case isBatch(line):
+		p.refuse("batches are not taken; send one JSON-RPC message a line")
 		return
 	}
 	m := parse(line)
+	message := &piped{pipe: p, id: m.ID, notes: make(chan mcp.JSONRPCNotification, 4)}
 	switch {
 	case m.cancels():
-		p.cancel(m.Params.RequestID, errTakenBack)
-		return
+		p.takeBack(m.Params.RequestID)
 	case !m.asks():
-		newPiped(p, m.ID).serve(ctx, line)
-		return
+		message.serve(ctx, line)
+	default:
+		ctx, message.cancel = context.WithCancelCause(ctx)
+		p.mu.Lock()
+		p.asked[string(m.ID)] = message
+		p.mu.Unlock()
+		p.slots <- struct{}{}
+		p.running.Go(func() {
+			message.serve(ctx, line)
+			p.forget(message)
+			<-p.slots
+		})
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	p.mu.Lock()
-	p.cancels[string(m.ID)] = cancel
-	p.mu.Unlock()
-	p.slots <- struct{}{}
-	p.running.Go(func() {
-		newPiped(p, m.ID).serve(ctx, line)
-		p.cancel(m.ID, nil)
-		<-p.slots
-	})
 }
 
-// cancel ends a request that is answered, or that the client takes back.
-func (p *pipe) cancel(id json.RawMessage, cause error) {
+func (p *pipe) refuse(reason string) {
+	p.write(response{JSONRPC: mcp.JSONRPC_VERSION, ID: json.RawMessage("null"), Error: &responseError{Code: mcp.INVALID_REQUEST, Message: reason}})
+}
+
+// takeBack cancels a request that the client does not want answered.
+func (p *pipe) takeBack(id json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if cancel := p.cancels[string(id)]; cancel != nil {
-		cancel(cause)
-		delete(p.cancels, string(id))
+	if m := p.asked[string(id)]; m != nil {
+		m.cancel(errTakenBack)
+	}
+}
+
+// forget lets go of a request that has been answered, unless another one has come with the same id.
+func (p *pipe) forget(m *piped) {
+	m.cancel(nil)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked[string(m.id)] == m {
+		delete(p.asked, string(m.id))
 	}
 }
 
@@ -185,6 +200,7 @@ func (p *pipe) write(message any) {
 type piped struct {
 	pipe     *pipe
 	id       json.RawMessage
+	cancel   context.CancelCauseFunc // of a request
 	notes    chan mcp.JSONRPCNotification
 	replaced *responseError
 }
@@ -193,10 +209,6 @@ var (
 	_ carrier              = (*piped)(nil)
 	_ server.ClientSession = (*piped)(nil)
 )
-
-func newPiped(p *pipe, id json.RawMessage) *piped {
-	return &piped{pipe: p, id: id, notes: make(chan mcp.JSONRPCNotification, 4)}
-}
 
 func (m *piped) serve(ctx context.Context, line []byte) {
 	defer func() {
