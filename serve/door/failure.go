@@ -83,8 +83,13 @@ func (d *Door) Expose(ctx context.Context, err error) *fault.Error {
 	if rec != nil {
 		rec.failed = true
 	}
-	d.cfg.Logger.LogAttrs(ctx, slog.LevelError, "internal error", slog.String("id", RequestID(ctx)), slog.String("error", err.Error()))
+	d.Report(ctx, err)
 	return f
+}
+
+// Report logs an error of ours that does not fail the request. Operations reach it with [op.Report].
+func (d *Door) Report(ctx context.Context, err error) {
+	d.cfg.Logger.LogAttrs(ctx, slog.LevelError, "internal error", slog.String("id", RequestID(ctx)), slog.String("error", err.Error()))
 }
 
 func (d *Door) encode(r *http.Request, h http.Header, f *fault.Error) []byte {

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
+
+	"github.com/namewharf/namewharf/op"
 )
 
 // A record is one request in progress. It is the request's context and its response writer in one allocation.
@@ -115,14 +117,19 @@ func newID() string {
 
 // Wrap returns a handler around next that gives each request an id and the answer its X-Request-Id, answers a panic
 // as an internal error, and afterwards writes one line of the access log: id, class of caller, operation, status,
-// bytes and time.
+// bytes and time. Inside another Wrap it adds nothing, so that each door can bring its own.
 func (d *Door) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if recordFrom(r.Context()) != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
 		begun := d.cfg.Now()
 		rec := &record{Context: r.Context(), ResponseWriter: w, id: newID(), operation: "none", caller: Anonymous}
 		rec.header[0] = rec.id
 		w.Header()["X-Request-Id"] = rec.header[:]
 		end := d.trace(rec, r)
+		rec.Context = op.WithReporter(rec.Context, func(err error) { d.Report(rec, err) })
 		d.cfg.Metrics.begin()
 		defer func() {
 			abort := d.recovered(recover(), rec, r)

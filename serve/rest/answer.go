@@ -1,0 +1,89 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/op"
+)
+
+// cacheControl is what caches are told about a public answer of o.
+func cacheControl(o *op.Op) string {
+	switch {
+	case o.Effect != op.Reads || o.Route.Method != http.MethodGet:
+		return "no-store"
+	case o.Keeps <= 0:
+		return "no-cache"
+	}
+	return fmt.Sprintf("public, max-age=%d", int(o.Keeps/time.Second))
+}
+
+// answer sends a result.
+func (e *endpoint) answer(w http.ResponseWriter, r *http.Request, a op.Answer) {
+	h := w.Header()
+	h["Vary"] = e.vary
+	control := private
+	if a.Public {
+		control = e.public
+	}
+	h["Cache-Control"] = control
+	e.send(w, r, e.op.Route.Status, representation{body: a.JSON, etag: a.ETag, mediaType: jsonType, shared: a.Public})
+}
+
+// A representation is a body that stands, with what is known about it.
+type representation struct {
+	body      []byte
+	etag      string // strong, of the body as it is
+	mediaType []string
+	shared    bool // its compressed form is worth keeping: it is public and may be asked for again
+}
+
+// send answers with the representation, or that the client has it already, compressed as the client likes it. Vary
+// and Cache-Control are the caller's part.
+func (s *server) send(w http.ResponseWriter, r *http.Request, status int, p representation) {
+	h := w.Header()
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		// Weak, since one validator stands for every content coding of the same answer (RFC 9110, section 8.8.1).
+		h["Etag"] = []string{"W/" + p.etag}
+		if matches(r.Header["If-None-Match"], p.etag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	body := p.body
+	if coding := negotiate(r.Header["Accept-Encoding"]); coding != identity && len(body) >= minPacked {
+		body = s.packed.pack(coding, p)
+		h["Content-Encoding"] = codingNames[coding]
+	}
+	h["Content-Type"] = p.mediaType
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a caller who is gone cannot be told
+}
+
+// matches reports whether an If-None-Match header names the entity, compared weakly (RFC 9110, section 13.1.2).
+func matches(headers []string, etag string) bool {
+	for _, list := range headers {
+		for list = strings.TrimLeft(list, " \t,"); list != ""; list = strings.TrimLeft(list, " \t,") {
+			if list[0] == '*' {
+				return true
+			}
+			list = strings.TrimPrefix(list, "W/")
+			if list[0:min(1, len(list))] != `"` {
+				break // not an entity tag, and nothing behind it can be trusted to be one
+			}
+			end := strings.IndexByte(list[1:], '"')
+			if end < 0 {
+				break
+			}
+			if list[:end+2] == etag {
+				return true
+			}
+			list = list[end+2:]
+		}
+	}
+	return false
+}

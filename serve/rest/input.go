@@ -1,0 +1,142 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// maxBody is the contract's bound on a request body.
+const maxBody = 1 << 20
+
+// input is the request's input as one JSON object, not yet checked against the schema: the body or the query, and
+// the wildcards of the path. Errors are *[fault.Error].
+func (e *endpoint) input(r *http.Request) ([]byte, error) {
+	var path map[string]string
+	if len(e.path) > 0 {
+		path = make(map[string]string, len(e.path))
+		for _, name := range e.path {
+			path[name] = r.PathValue(name)
+			if !utf8.ValidString(path[name]) {
+				return nil, fault.Invalid(name, "must be UTF-8")
+			}
+		}
+	}
+	query, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	if !e.body {
+		return e.op.Bind(query, path)
+	}
+	if len(query) > 0 {
+		return nil, fault.Invalid(shown(firstKey(query)), "is not a known parameter; the input goes in the body")
+	}
+	body, err := readBody(r)
+	if err != nil || path == nil {
+		return body, err
+	}
+	return e.op.Merge(body, path)
+}
+
+// parseQuery is strict where [url.URL.Query] drops what it cannot read. A token in the query is not one for us
+// (OAuth 2.1 forbids it), nor is it a parameter: it is ignored.
+func parseQuery(raw string) (url.Values, error) {
+	if raw == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, fault.New(fault.Validation, "the query is not well formed").WithHint("write it as name=value&name=value, percent-encoded")
+	}
+	delete(query, "access_token")
+	for name, values := range query {
+		for _, v := range append(values, name) {
+			if !utf8.ValidString(v) {
+				return nil, fault.New(fault.Validation, "the query is not UTF-8").WithHint("percent-encode its UTF-8 bytes")
+			}
+		}
+	}
+	return query, nil
+}
+
+func firstKey(query url.Values) string {
+	names := make([]string, 0, len(query))
+	for name := range query {
+		names = append(names, name)
+	}
+	return slices.Min(names)
+}
+
+// shown is a name of the caller's as far as it may be repeated.
+func shown(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, name)
+	return name[:min(len(name), 40)]
+}
+
+// readBody reads a JSON body of at most maxBody. A body that says it is longer is refused before it is read. A body
+// without a Content-Type is taken for JSON; whether it is JSON the schema check finds out.
+func readBody(r *http.Request) ([]byte, error) {
+	if err := checkType(r.Header["Content-Type"]); err != nil {
+		return nil, err
+	}
+	if len(r.Header["Content-Encoding"]) > 0 {
+		return nil, fault.New(fault.UnsupportedMediaType, "the body is compressed").WithHint("send it as it is, without Content-Encoding")
+	}
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge()
+	}
+	var b bytes.Buffer
+	if 0 < r.ContentLength && r.ContentLength <= 16<<10 { // what a client merely announces reserves no memory
+		b.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(io.LimitReader(r.Body, maxBody+1)); err != nil {
+		if cause := r.Context().Err(); cause != nil {
+			return nil, cause
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fault.New(fault.Validation, "the body ends before its Content-Length")
+		}
+		return nil, fault.New(fault.Validation, "the body could not be read")
+	}
+	if b.Len() > maxBody {
+		return nil, errTooLarge()
+	}
+	return b.Bytes(), nil
+}
+
+func errTooLarge() error {
+	return fault.New(fault.PayloadTooLarge, "the body is over the limit of 1 MiB").WithHint("send less at once")
+}
+
+// checkType wants application/json or a type built on it (RFC 6839, section 3.1), in UTF-8.
+func checkType(values []string) error {
+	if len(values) == 0 || len(values) == 1 && values[0] == "application/json" {
+		return nil
+	}
+	wrong := fault.New(fault.UnsupportedMediaType, "the body is not sent as JSON").WithHint("send it with Content-Type: application/json")
+	if len(values) > 1 {
+		return wrong
+	}
+	name, params, err := mime.ParseMediaType(values[0])
+	if err != nil || name != "application/json" && !(strings.HasPrefix(name, "application/") && strings.HasSuffix(name, "+json")) {
+		return wrong
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+		return fault.New(fault.UnsupportedMediaType, "the body is not sent as UTF-8").WithHint("JSON is UTF-8; send it as that")
+	}
+	return nil
+}

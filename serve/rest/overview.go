@@ -1,0 +1,35 @@
+package rest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// overview is the part of the documentation that holds for every operation, in Markdown.
+func overview(base string) string {
+	var b strings.Builder
+	b.WriteString(`Every operation works without an account and without a key. A token shows real prices where others see masked ones.
+
+**Requests.** Bodies are JSON of at most 1 MiB. Unknown, repeated and misspelt fields and query parameters are errors that name them.
+
+**Answers.** GET answers carry an ETag; If-None-Match saves the transfer. gzip and zstd are spoken. Every answer carries X-Request-Id.
+
+**Streams.** With ` + "`Accept: text/event-stream`" + ` a call answers as server-sent events: ` + "`result`" + ` for each element of a list as soon as it is known, then ` + "`done`" + ` with the rest of the answer, or ` + "`error`" + `.
+
+**Limits.** RateLimit and RateLimit-Policy say what is left; a 429 carries Retry-After. Clients are told apart by address, or by account when signed in.
+
+**Privacy.** What you ask about is not logged or counted, and is kept no longer than the answer is cached.
+
+**Errors.** The body is ` + "`{\"error\": {\"code\", \"message\", \"request_id\", \"details\"}}`" + `; with ` + "`Accept: application/problem+json`" + ` it is a problem document (RFC 9457).
+
+| status | code | when |
+| --- | --- | --- |
+`)
+	for _, row := range fault.Codes() {
+		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", row.Status, row.Code, row.When)
+	}
+	fmt.Fprintf(&b, "\nFor assistants: [llms.txt](%s/llms.txt).\n", base)
+	return b.String()
+}

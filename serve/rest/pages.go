@@ -1,0 +1,218 @@
+package rest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	texttemplate "text/template"
+	"time"
+
+	"github.com/swaggest/swgui/v5emb"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// pageKeeps is how long caches may keep what changes only with the binary.
+const pageKeeps = 5 * time.Minute
+
+// Content security policies: nothing from elsewhere, ever. Swagger UI writes style attributes and draws its icons
+// from data URLs.
+const (
+	plainPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	docsPolicy  = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+// swaggerFiles are the parts of Swagger UI that the reference page loads.
+var swaggerFiles = []string{"swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"}
+
+// addPages adds every route that is not an operation.
+func (s *server) addPages(cfg Config) {
+	about := s.about(cfg)
+	spec, err := OpenAPI(cfg.Set, s.door.BaseURL(), cfg.Version)
+	if err != nil {
+		panic(fmt.Sprintf("rest: describing the set: %v", err)) // a definition that NewSet let through
+	}
+	s.page("GET /{$}", "landing", "text/html; charset=utf-8", plainPolicy, render("landing.html", about))
+	s.page("GET /style.css", "style", "text/css; charset=utf-8", plainPolicy, asset("style.css"))
+	s.page("GET /openapi.json", "openapi", "application/json", plainPolicy, spec)
+	s.page("GET /llms.txt", "llms", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about))
+	s.page("GET /.well-known/api-catalog", "api-catalog", catalogType, plainPolicy, catalog(s.door.BaseURL()))
+	s.page("GET /docs", "docs", "text/html; charset=utf-8", docsPolicy, asset("docs.html"))
+	s.page("GET /docs/page.css", "docs", "text/css; charset=utf-8", docsPolicy, asset("docs.css"))
+	s.page("GET /docs/page.js", "docs", "text/javascript; charset=utf-8", docsPolicy, asset("docs.js"))
+	s.handle("GET /docs/{file}", "docs", s.swagger())
+	s.handle("GET /api", "endpoints", s.endpoints)
+	s.handle("GET /healthz", "health", func(w http.ResponseWriter, _ *http.Request) { health(w) })
+	s.handle("GET /readyz", "ready", func(w http.ResponseWriter, r *http.Request) {
+		if err := cfg.Ready(); err != nil {
+			s.fail(w, r, fault.New(fault.Unavailable, "%s", err.Error()).WithRetry(time.Second))
+			return
+		}
+		health(w)
+	})
+}
+
+// handle adds a route that can only be read, under a name for the log.
+func (s *server) handle(pattern, name string, serve http.HandlerFunc) {
+	_, path, _ := strings.Cut(pattern, " ")
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		door.Note(r.Context(), name, "")
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			s.methodNotAllowed(w, r, "GET, HEAD, OPTIONS")
+			return
+		}
+		serve(w, r)
+	})
+}
+
+// page adds a route to bytes that stand.
+func (s *server) page(pattern, name, mediaType, policy string, body []byte) {
+	sum := sha256.Sum256(body)
+	page := representation{body: body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, mediaType: []string{mediaType}, shared: true}
+	keeps := fmt.Sprintf("public, max-age=%d", int(pageKeeps/time.Second))
+	s.handle(pattern, name, func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", keeps)
+		h.Set("Vary", "Accept-Encoding")
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Referrer-Policy", "no-referrer")
+		if name == "api-catalog" {
+			h.Add("Link", `</.well-known/api-catalog>; rel="api-catalog"`) // RFC 9727, section 2
+		}
+		s.send(w, r, http.StatusOK, page)
+	})
+}
+
+func health(w http.ResponseWriter) {
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["Cache-Control"] = noStore
+	_, _ = w.Write([]byte(`{"status":"ok"}`))
+}
+
+// swagger serves the files of Swagger UI out of the module, compressed as they are in it.
+func (s *server) swagger() http.HandlerFunc {
+	files := v5emb.New("", "", "/docs/")
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(swaggerFiles, r.PathValue("file")) {
+			s.notFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "public, max-age=86400")
+		w.Header().Set("Content-Security-Policy", docsPolicy)
+		files.ServeHTTP(w, r)
+	}
+}
+
+// An entry of the list at /api.
+type entry struct {
+	Operation string `json:"operation"`
+	Title     string `json:"title"`
+	Method    string `json:"method"`
+	Path      string `json:"path"`
+	Scope     string `json:"scope,omitempty"`
+}
+
+// endpoints lists the operations for a signed-in caller. Without a token it is where a client finds out how to get
+// one: 401 with the challenge.
+func (s *server) endpoints(w http.ResponseWriter, r *http.Request) {
+	caller, err := s.door.Caller(r, s.resource)
+	if err == nil && caller.Anonymous() {
+		err = fault.New(fault.AuthenticationRequired, "this list needs a signed-in caller; the endpoints in it do not").
+			WithHint("sign in with OAuth, or read %s/openapi.json", s.door.BaseURL())
+	}
+	r = r.WithContext(op.WithCaller(r.Context(), caller))
+	if limited := s.door.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); limited != nil {
+		err = limited
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	list := []entry{}
+	for _, o := range s.set.All() {
+		list = append(list, entry{o.Name, o.Title, o.Route.Method, o.Route.Path, o.Scope})
+	}
+	body, err := encode(map[string]any{"endpoints": list, "openapi": s.door.BaseURL() + "/openapi.json"})
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("encode the list of endpoints: %w", err))
+		return
+	}
+	h := w.Header()
+	h["Cache-Control"], h["Content-Type"] = private, jsonType
+	_, _ = w.Write(body)
+}
+
+const catalogType = `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`
+
+// catalog is the linkset that leads to the API (RFC 9727, section 4; RFC 9264).
+func catalog(base string) []byte {
+	type target struct {
+		Href string `json:"href"`
+		Type string `json:"type"`
+	}
+	body, _ := encode(map[string]any{"linkset": []any{map[string]any{
+		"anchor":       base + "/api",
+		"service-desc": []target{{base + "/openapi.json", "application/json"}},
+		"service-doc":  []target{{base + "/docs", "text/html"}, {base + "/llms.txt", "text/plain"}},
+		"status":       []target{{base + "/readyz", "application/json"}},
+	}}})
+	return body
+}
+
+// about is what the templates show.
+type about struct {
+	Base, Version, MCP string
+	Operations         []sample
+	Errors             []fault.Row
+}
+
+// A sample is an operation with a call that works against the demo data.
+type sample struct {
+	*op.Op
+	URL  string // of the call, the query included
+	Curl string
+}
+
+func (s *server) about(cfg Config) about {
+	a := about{Base: s.door.BaseURL(), Version: cfg.Version, MCP: cfg.MCP, Errors: fault.Codes()}
+	for _, o := range cfg.Set.All() {
+		a.Operations = append(a.Operations, newSample(o, a.Base))
+	}
+	return a
+}
+
+func render(name string, data any) []byte {
+	var b bytes.Buffer
+	if err := template.Must(template.ParseFS(assets, "assets/"+name)).Execute(&b, data); err != nil {
+		panic(fmt.Sprintf("rest: rendering %s: %v", name, err))
+	}
+	return b.Bytes()
+}
+
+func renderText(name string, data any) []byte {
+	var b bytes.Buffer
+	if err := texttemplate.Must(texttemplate.ParseFS(assets, "assets/"+name)).Execute(&b, data); err != nil {
+		panic(fmt.Sprintf("rest: rendering %s: %v", name, err))
+	}
+	return b.Bytes()
+}
+
+func asset(name string) []byte {
+	body, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
