@@ -7,25 +7,50 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/market/index"
-	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/store"
 )
 
-// load fills the index of an environment from one snapshot of the database.
-func (m *Market) load(ctx context.Context, lex *words.Lexicon, i int, env Environment) error {
+// load makes the index of an environment from one snapshot of the database.
+func (m *Market) load(ctx context.Context, i int, env Environment) error {
 	return m.db.Read(ctx, func(tx store.Tx) error {
 		change, n, err := standingOf(ctx, tx, env)
 		if err != nil {
 			return err
 		}
+		x := index.New(m.lex, n)
+		if err := fill(x, func(add func(index.Entry)) error { return visible(ctx, tx, env, add) }); err != nil {
+			return err
+		}
+		m.indexes[i].Store(x)
 		m.seen[i] = place{change: change + 1}
-		m.indexes[i] = index.New(lex, n)
-		// Load takes the entries as they are read, so that a million of them never stand in memory twice.
-		m.indexes[i].Load(func(add func(index.Entry) bool) {
-			err = visible(ctx, tx, env, add)
-		})
-		return err
+		return nil
 	})
+}
+
+// fill loads an index with what read adds. Reading and indexing take about as long, and run side by side.
+func fill(x *index.Index, read func(add func(index.Entry)) error) error {
+	const many = 1024
+	full := make(chan []index.Entry, 4)
+	var failed error
+	go func() {
+		defer close(full)
+		some := make([]index.Entry, 0, many)
+		failed = read(func(e index.Entry) {
+			if some = append(some, e); len(some) == many {
+				full <- some
+				some = make([]index.Entry, 0, many)
+			}
+		})
+		full <- some
+	}()
+	x.Load(func(add func(index.Entry) bool) {
+		for some := range full { // to the end, which is when failed is set
+			for _, e := range some {
+				add(e)
+			}
+		}
+	})
+	return failed
 }
 
 // Refresh makes visible what is committed: after it returns, this process finds what it or others changed before the call.
@@ -44,18 +69,25 @@ func (m *Market) Refresh(ctx context.Context) error {
 func (m *Market) catchUp(ctx context.Context, i int, env Environment) error {
 	for {
 		var changes []index.Change
+		var more int
 		next := m.seen[i]
 		err := m.db.Read(ctx, func(tx store.Tx) (err error) {
 			changes, next, err = changedSince(ctx, tx, env, m.seen[i])
+			if err == nil && len(changes) == changesAtOnce {
+				more, err = countChanges(ctx, tx, env, next)
+			}
 			return err
 		})
-		if err != nil {
+		if err != nil || len(changes) == 0 {
 			return err
 		}
-		if len(changes) == 0 {
-			return nil
+		if x := m.indexes[i].Load(); more > x.Len()/4 && more > changesAtOnce {
+			// A large import elsewhere: a second index beside the one in use is sooner ready, and disturbs it less.
+			err := m.load(ctx, i, env)
+			m.setVersion()
+			return err
 		}
-		m.indexes[i].Apply(changes)
+		m.indexes[i].Load().Apply(changes)
 		m.seen[i] = next
 		m.setVersion()
 		if len(changes) < changesAtOnce {

@@ -31,11 +31,12 @@ const DefaultFollow = 500 * time.Millisecond
 type Market struct {
 	db  *store.DB
 	log *slog.Logger
+	lex *words.Lexicon
 
-	indexes [len(environments)]*index.Index
+	indexes [len(environments)]atomic.Pointer[index.Index]
 	version atomic.Uint64
 
-	following sync.Mutex // held while changes are read and applied
+	following sync.Mutex // held while changes are read and applied; guards seen
 	seen      [len(environments)]place
 
 	stop context.CancelFunc
@@ -51,10 +52,9 @@ func New(ctx context.Context, cfg Config) (*Market, error) {
 	if cfg.Follow <= 0 {
 		cfg.Follow = DefaultFollow
 	}
-	m := &Market{db: cfg.DB, log: cfg.Logger, done: make(chan struct{})}
-	lex := words.English()
+	m := &Market{db: cfg.DB, log: cfg.Logger, lex: words.English(), done: make(chan struct{})}
 	for i, env := range environments {
-		if err := m.load(ctx, lex, i, env); err != nil {
+		if err := m.load(ctx, i, env); err != nil {
 			return nil, fmt.Errorf("load the listings of %s: %w", env, err)
 		}
 	}
@@ -99,9 +99,23 @@ func (m *Market) Get(env Environment, domain fqdn.Name) (Offer, bool) {
 // A Hit is an offer that is relevant to a search.
 type Hit struct {
 	Offer
-	Match index.Match
-	Score float32
+	Match Match
+	Score float32 // best first; above 1 for exact matches
 }
+
+// A Match says why an offer was found.
+type Match = index.Match
+
+// The ways to match, best first.
+const (
+	Exact    = index.Exact    // the name or label asked for
+	Keyword  = index.Keyword  // has the words asked for, or begins with them
+	Semantic = index.Semantic // has words near them in meaning
+)
+
+// A Position is a place between two listings of a [Sort]. Callers keep it, bound to the filter it came from, and give it
+// back; what it holds is no concern of theirs.
+type Position = index.Position
 
 // Search returns the offers most relevant to a domain, a label, a phrase or a URL, best first, at most limit and at most
 // [MaxHits]. Only relevant ones are shown; the order never depends on prices.
@@ -128,7 +142,7 @@ func offer(e index.Entry) Offer {
 
 func (m *Market) index(env Environment) *index.Index {
 	if i := env.ordinal(); i >= 0 {
-		return m.indexes[i]
+		return m.indexes[i].Load()
 	}
 	return nil
 }
@@ -139,11 +153,11 @@ type Filter struct {
 	TLD         string // A-label form, without a leading dot; "uk" includes co.uk; empty: all
 	Q           string // only what [Market.Search] finds; empty: all
 	Sort        Sort
-	MinPrice    int64           // cents; 0: no bound
-	MaxPrice    int64           // cents; 0: no bound
-	Limit       int             // 1 to MaxPage; 0: DefaultPage
-	Offset      int             // 0 to MaxOffset
-	After       *index.Position // from Page.Next; nil: from the start
+	MinPrice    int64     // cents; 0: no bound
+	MaxPrice    int64     // cents; 0: no bound
+	Limit       int       // 1 to MaxPage; 0: DefaultPage
+	Offset      int       // 0 to MaxOffset
+	After       *Position // from Page.Next; nil: from the start
 }
 
 // Limits of a page.
@@ -181,7 +195,7 @@ func (s Sort) order() (index.Order, bool) {
 // A Page is a part of the listings.
 type Page struct {
 	Listings []Listing
-	Next     *index.Position // for Filter.After of the next page; nil at the end
+	Next     *Position // for Filter.After of the next page; nil at the end
 }
 
 // List returns a page of the visible listings. Pages that follow one another by position show each listing that is

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
@@ -79,18 +80,28 @@ func readListed(ctx context.Context, tx store.Tx, env Environment, domains []str
 		args = append(args, d)
 	}
 	rows, err := tx.Query(ctx, `
-		SELECT id, domain, price_cents, floor_price_cents, currency, description, keywords, seller_id, listed_at, updated_at
-		FROM listings WHERE environment = $1 AND status = 'listed' AND domain IN (`+binds(2, len(domains))+`)`, args...)
+		SELECT `+listingColumns+` FROM listings
+		WHERE environment = $1 AND status = 'listed' AND domain IN (`+binds(2, len(domains))+`)`, args...)
 	if err != nil {
 		return nil, err
 	}
+	return scanListings(rows, env)
+}
+
+// listingColumns are the columns that scanListings reads.
+const listingColumns = `id, domain, price_cents, floor_price_cents, currency, description, keywords, seller_id, status, listed_at, updated_at`
+
+// scanListings reads and closes the rows.
+func scanListings(rows *sql.Rows, env Environment) ([]Listing, error) {
 	defer rows.Close()
 	var all []Listing
 	for rows.Next() {
-		l := Listing{Environment: env, Status: Listed}
+		l := Listing{Environment: env}
 		var domain, keywords string
 		var listed, updated int64
-		if err := rows.Scan(&l.ID, &domain, &l.PriceCents, &l.FloorPriceCents, &l.Currency, &l.Description, &keywords, &l.SellerID, &listed, &updated); err != nil {
+		err := rows.Scan(&l.ID, &domain, &l.PriceCents, &l.FloorPriceCents, &l.Currency, &l.Description, &keywords,
+			&l.SellerID, &l.Status, &listed, &updated)
+		if err != nil {
 			return nil, err
 		}
 		if l.Domain, err = fqdn.Parse(domain); err != nil {
@@ -135,8 +146,8 @@ func standingOf(ctx context.Context, tx store.Tx, env Environment) (change int64
 	return change, listed, err
 }
 
-// visible reads every entry that is for sale in the environment, until add has enough.
-func visible(ctx context.Context, tx store.Tx, env Environment, add func(index.Entry) bool) error {
+// visible reads every entry that is for sale in the environment.
+func visible(ctx context.Context, tx store.Tx, env Environment, add func(index.Entry)) error {
 	rows, err := tx.Query(ctx, `
 		SELECT domain, price_cents, currency, listed_at, keywords FROM listings
 		WHERE environment = $1 AND status = 'listed'`, env)
@@ -145,15 +156,17 @@ func visible(ctx context.Context, tx store.Tx, env Environment, add func(index.E
 	}
 	defer rows.Close()
 	var domain, currency, keywords sql.RawBytes
+	var last string // most listings have the currency of the one before
 	for rows.Next() {
 		var e index.Entry
 		if err := rows.Scan(&domain, &e.PriceCents, &currency, &e.ListedAt, &keywords); err != nil {
 			return err
 		}
-		e.Domain, e.Currency, e.Keywords = string(domain), string(currency), splitKeywords(string(keywords))
-		if !add(e) {
-			break
+		if last != string(currency) {
+			last = string(currency)
 		}
+		e.Domain, e.Currency, e.Keywords = string(domain), last, splitKeywords(string(keywords))
+		add(e)
 	}
 	return rows.Err()
 }
@@ -164,8 +177,9 @@ type place struct {
 	id     string
 }
 
-// changesAtOnce is how many changed rows are read and applied at a time.
-const changesAtOnce = 10_000
+// changesAtOnce is how many changed rows are read and applied at a time: searches wait while they are applied, some
+// hundredths of a second in an index of a million.
+const changesAtOnce = 2000
 
 // changedSince reads up to changesAtOnce changes from the place on, and the place behind them. Each says how the domain
 // stands now, whatever it was that changed.
@@ -197,4 +211,46 @@ func changedSince(ctx context.Context, tx store.Tx, env Environment, from place)
 		from = place{change: from.change + 1} // numbers are visible in their order: this one is complete
 	}
 	return changes, from, rows.Err()
+}
+
+// countChanges is how many changes follow the place.
+func countChanges(ctx context.Context, tx store.Tx, env Environment, from place) (n int, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT COUNT(*) FROM listings WHERE environment = $1 AND (change, id) > ($2, $3)`, env, from.change, from.id).Scan(&n)
+	return n, err
+}
+
+// Move takes the listing of a domain in one state to another, within a transaction of the caller, such as one that records
+// its sale; afterwards call [Market.Refresh]. It returns the listing as it is then. It fails with [fault.Conflict] when
+// the domain has no listing in that state (another took it first), and when it is to be listed but is already.
+func Move(ctx context.Context, tx store.Tx, env Environment, domain fqdn.Name, from, to Status, now time.Time) (Listing, error) {
+	change, err := takeChange(ctx, tx, env)
+	if err != nil {
+		return Listing{}, err
+	}
+	if to == Listed {
+		listed, err := readListed(ctx, tx, env, []string{domain.String()})
+		if err != nil {
+			return Listing{}, err
+		}
+		if len(listed) > 0 {
+			return Listing{}, fault.New(fault.Conflict, "the domain is listed already")
+		}
+	}
+	// Of several listings in the state, such as two sales of a name, the last is meant.
+	rows, err := tx.Query(ctx, `
+		UPDATE listings SET status = $1, updated_at = $2, change = $3 WHERE id = (
+			SELECT id FROM listings WHERE environment = $4 AND domain = $5 AND status = $6 ORDER BY change DESC, id DESC LIMIT 1)
+		RETURNING `+listingColumns, to, store.Micros(now), change, env, domain.String(), from)
+	if err != nil {
+		return Listing{}, fmt.Errorf("move a listing from %s to %s: %w", from, to, err)
+	}
+	moved, err := scanListings(rows, env)
+	if err != nil {
+		return Listing{}, fmt.Errorf("move a listing from %s to %s: %w", from, to, err)
+	}
+	if len(moved) == 0 {
+		return Listing{}, fault.New(fault.Conflict, "the domain is not %s", from)
+	}
+	return moved[0], nil
 }

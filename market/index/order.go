@@ -113,7 +113,13 @@ func (t *table) sortOrders() {
 			keys[place] = keyed{uint64(t.key(o, slot)) ^ 1<<63, uint32(place)}
 		}
 		slices.SortFunc(keys, func(a, b keyed) int {
-			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.slot, b.slot))
+			switch {
+			case a.key < b.key:
+				return -1
+			case a.key > b.key:
+				return 1
+			}
+			return int(a.slot) - int(b.slot) // places in the name order
 		})
 		order := make([]uint32, 0, room)
 		for _, k := range keys {

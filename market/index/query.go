@@ -96,14 +96,29 @@ func (x *Index) addTerms(q *query, pieces []words.Piece) {
 			}
 			continue
 		}
-		base := x.lex.Base(p.Word)
-		if list := x.postings[base]; len(list) > 0 {
-			q.terms = append(q.terms, term{list, uint16(points), word, true})
-		}
-		for _, l := range x.lex.Neighbours(base) {
-			if list := x.postings[l.To]; len(list) > 0 {
-				q.terms = append(q.terms, term{list, uint16(points * float64(l.Strength)), word, false})
+		x.addWord(q, p.Word, points, word)
+		if i+1 < len(pieces) {
+			// Two words that make one ("real estate", "web site") are both meant by it.
+			if both := x.lex.Find(p.Text + pieces[i+1].Text); both != 0 {
+				x.addWord(q, both, points, word)
+				x.addWord(q, both, wholePoints*x.weight(pieces[i+1])/total, word+1)
 			}
+		}
+	}
+	slices.SortStableFunc(q.terms, func(a, b term) int {
+		return cmp.Or(cmp.Compare(a.word, b.word), cmp.Compare(b.points, a.points))
+	})
+}
+
+// addWord adds the postings of a word of the lexicon and of its neighbours.
+func (x *Index) addWord(q *query, word words.ID, points float64, number uint8) {
+	base := x.lex.Base(word)
+	if list := x.postings[base]; len(list) > 0 {
+		q.terms = append(q.terms, term{list, uint16(points), number, true})
+	}
+	for _, l := range x.lex.Neighbours(base) {
+		if list := x.postings[l.To]; len(list) > 0 {
+			q.terms = append(q.terms, term{list, uint16(points * float64(l.Strength)), number, false})
 		}
 	}
 }

@@ -34,7 +34,7 @@ const (
 )
 
 // relevant is the share of the query's points below which an entry is not shown.
-const relevant = 0.495
+const relevant = 0.54
 
 // keywordShare is what a word among the keywords is worth against one in the label.
 const keywordShare = 0.85

@@ -8,7 +8,13 @@ const MaxPiece = 63
 const (
 	unknownRun    = 100 // for the run
 	unknownLetter = 33  // and for each of its letters
+)
+
+// Words below these costs say nothing by themselves, or little; the generator's extra.txt puts them there.
+const (
 	commonCost    = 62
+	genericCost   = 82
+	genericWeight = 0.4
 )
 
 // A Piece is a part of a text: a word of the list, a number, or letters that are no word.

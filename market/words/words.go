@@ -189,10 +189,12 @@ func (l *Lexicon) Neighbours(id ID) []Link {
 	return l.links[w.links : w.links+uint32(w.linkCount)]
 }
 
-// Weight is how much a word says, from 0.3 for one that is everywhere to 1 for a special one.
+// Weight is how much a word says: 1, or less for a word that is in every other name, as "shop" and "online" are.
 func (l *Lexicon) Weight(id ID) float64 {
-	const little, much = 70, 105 // costs
-	return max(0.3, min(1, (float64(l.words[id].cost)-little)/(much-little)))
+	if l.words[id].cost < genericCost {
+		return genericWeight
+	}
+	return 1
 }
 
 // Common reports whether the word says next to nothing by itself, as "the" and "for" do.

@@ -103,11 +103,14 @@ func (v vocabulary) addSCOWL(dir string) error {
 	return nil
 }
 
+// mostCounted bounds what counting is worth: definitions speak of plants and persons more than names do.
+const mostCounted = 700
+
 // addCounts adds how often a word occurs in WordNet's definitions and examples, and how often its senses were
 // tagged in the texts behind WordNet.
 func (v vocabulary) addCounts(wn *wordNet) {
 	for w := range v {
-		v[w] += wn.glossCount[w] + wn.taggedCount(w)
+		v[w] += min(mostCounted, wn.glossCount[w]+wn.taggedCount(w))
 	}
 	// A one-word entry of WordNet that definitions use is a word even if SCOWL's lists lack it.
 	for w := range wn.lemmas {

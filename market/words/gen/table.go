@@ -22,7 +22,8 @@ const (
 	inflectedLink                   = 0.85
 	handLink, backLink, synonymLink = 0.80, 0.60, 0.80
 
-	weakest       = 0.495 // links below are left out: they would not reach the relevance floor alone
+	weakest       = 0.525 // links below are left out
+	generic       = 1000  // occurrences of words that are in every other name: no link leads back to them
 	targetShare   = 0.10  // the meaning must be at least this much of the neighbour's own use
 	mostHyponyms  = 40    // a concept with more kinds is too general to stand for one of them
 	mostNeighbour = 14
@@ -132,7 +133,9 @@ func (t *table) near(w string, wn *wordNet, v vocabulary, g *groups) []link {
 		}
 	}
 	for to, strength := range g.links[w] {
-		add(to, strength)
+		if strength > backLink || v[to] < generic {
+			add(to, strength)
+		}
 	}
 	t.fromWordNet(w, wn, v, g.heads[w], add)
 	if base := inflectionOf(w, wn); base != "" {

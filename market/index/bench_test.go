@@ -1,0 +1,138 @@
+package index_test
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/market/index"
+	"github.com/namewharf/namewharf/market/words"
+)
+
+// million is how many names the benchmarks search through.
+const million = 1_000_000
+
+// generated is n entries with names of one to three words, of which a few are in very many names, as in real inventories.
+func generated(lex *words.Lexicon, n int) iter.Seq[index.Entry] {
+	suffixes := []string{"com", "com", "com", "net", "org", "io", "dev", "de", "co.uk", "app", "shop", "example"}
+	return func(yield func(index.Entry) bool) {
+		r := rand.New(rand.NewPCG(1, 2))
+		popular := []string{"shop", "store", "online", "app", "best", "my", "get", "go", "hub", "web", "coffee", "solar", "berlin", "home"}
+		word := func() string {
+			if r.IntN(5) == 0 {
+				return popular[r.IntN(len(popular))]
+			}
+			// Zipf-like: low ids of a shuffled list are frequent.
+			return lex.Text(words.ID(1 + uint64(float64(lex.Len())*r.Float64()*r.Float64()*r.Float64())*2654435761%uint64(lex.Len())))
+		}
+		for i := range n {
+			label := word()
+			for range r.IntN(3) {
+				label += word()
+			}
+			if r.IntN(4) == 0 {
+				label += fmt.Sprint(r.IntN(1000))
+			}
+			if r.IntN(10) == 0 {
+				label += fmt.Sprintf("%c%c%c", 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26))
+			}
+			if !yield(index.Entry{
+				Domain:     label + "." + suffixes[r.IntN(len(suffixes))],
+				PriceCents: 100 * (1 + r.Int64N(1_000_000)),
+				Currency:   "USD",
+				ListedAt:   1_700_000_000_000_000 + int64(i)*1000,
+			}) {
+				return
+			}
+		}
+	}
+}
+
+var benchQueries = []string{
+	"coffee", "coffee shop", "coffee shop berlin", "ember", "ember.com", "solar energy", "best online store", "shop",
+	"my home", "fast car", "dog food", "real estate agent", "https://www.getcoffee.com/menu", "zyntra", "law", "a", "the",
+	"money transfer app", "green garden house", "cheap flight travel deals online",
+}
+
+// BenchmarkMillion reports how long an index of a million names takes to build, what it weighs on the heap, and how long
+// searches take.
+func BenchmarkMillion(b *testing.B) {
+	lex := words.English()
+	entries := slices.Collect(generated(lex, million))
+	x := index.New(lex, 0)
+	b.Run("Load", func(b *testing.B) {
+		for b.Loop() {
+			x = nil
+			before := heap()
+			x = index.New(lex, len(entries))
+			x.Load(slices.Values(entries))
+			b.StopTimer()
+			size := heap() - before
+			b.ReportMetric(float64(size)/1e6, "MB")
+			b.ReportMetric(float64(size)/float64(x.Len()), "B/entry")
+			b.ReportMetric(float64(x.Len()), "entries")
+			b.StartTimer()
+		}
+	})
+	b.Run("Search", func(b *testing.B) {
+		var took []time.Duration
+		for i := 0; b.Loop(); i++ {
+			start := time.Now()
+			x.Search(benchQueries[i%len(benchQueries)], 25)
+			took = append(took, time.Since(start))
+		}
+		slices.Sort(took)
+		b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+		b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+	})
+	for _, q := range benchQueries {
+		b.Run("Query/"+q, func(b *testing.B) {
+			for b.Loop() {
+				x.Search(q, 25)
+			}
+		})
+	}
+	b.Run("Get", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			x.Get(entries[i*7919%len(entries)].Domain)
+		}
+	})
+	for name, f := range map[string]index.Filter{
+		"newest": {}, "name": {Order: index.Name}, "deep": {Offset: 10_000}, "suffix": {Suffix: "uk"},
+		"query": {Query: "coffee shop"}, "price": {MinPrice: 99_999_000, Order: index.Price},
+	} {
+		b.Run("Browse/"+name, func(b *testing.B) {
+			f.Limit = 25
+			for b.Loop() {
+				x.Browse(f)
+			}
+		})
+	}
+	b.Run("Apply/1", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			x.Apply([]index.Change{{Entry: entries[i*7919%len(entries)]}})
+		}
+	})
+	b.Run("Apply/10000", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			var changes []index.Change
+			for j := range 10_000 {
+				changes = append(changes, index.Change{Entry: entries[(i*10_000+j)%len(entries)]})
+			}
+			x.Apply(changes)
+		}
+	})
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
