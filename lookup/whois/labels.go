@@ -21,6 +21,7 @@ const (
 	fieldChanged // updated; of several, the latest
 	fieldExpires
 	fieldNameserver
+	fieldAddress // of the nameserver before it
 	fieldRegistrar
 	fieldRegistrarID
 	fieldRegistrarURL
@@ -37,7 +38,7 @@ const (
 
 var fieldNames = map[string]field{
 	"domain": fieldDomain, "created": fieldCreated, "updated": fieldUpdated, "changed": fieldChanged,
-	"expires": fieldExpires, "nameserver": fieldNameserver, "registrar": fieldRegistrar,
+	"expires": fieldExpires, "nameserver": fieldNameserver, "address": fieldAddress, "registrar": fieldRegistrar,
 	"registrarid": fieldRegistrarID, "registrarurl": fieldRegistrarURL, "abuseemail": fieldAbuseEmail,
 	"abusephone": fieldAbusePhone, "whoisserver": fieldWhoisServer, "status": fieldStatus, "dnssec": fieldDNSSEC,
 	"ds": fieldDS, "registrantname": fieldRegistrantName, "registrantorg": fieldRegistrantOrg,

@@ -69,9 +69,10 @@ func newNames(n fqdn.Name) names {
 var rank = map[Verdict]int{Throttled: 1, Denied: 2, Invalid: 3, Reserved: 4, Free: 5, Registered: 6, Unknown: 7}
 
 // judge looks for phrases in a reply without registration data. It returns the strongest verdict of any line, and
-// the text from the deciding line on.
+// the text from the deciding line on. What only the words of a short reply say counts where nothing else does, but for
+// throttling: a free name is never taken from a reply that may be a refusal for load.
 func (r *registry) judge(text string, n names) (Verdict, string) {
-	verdict, from := Unknown, ""
+	verdict, from, weak := Unknown, "", Unknown
 	short := isShort(text)
 	buf := make([]byte, 0, 256)
 	for rest := text; rest != ""; {
@@ -88,7 +89,9 @@ func (r *registry) judge(text string, n names) (Verdict, string) {
 		}
 		v := r.line(folded, n)
 		if v == Unknown && short {
-			v = first(r.short, folded, n)
+			if v = r.short.first(folded, n); v != Throttled && v != Unknown {
+				weak, v = v, Unknown
+			}
 		}
 		if v == Free && n.other(folded) {
 			v = Unknown
@@ -97,22 +100,39 @@ func (r *registry) judge(text string, n names) (Verdict, string) {
 			verdict, from = v, here
 		}
 	}
+	if verdict == Unknown {
+		verdict = weak
+	}
 	return verdict, from
 }
 
 // line is the verdict of one folded and bared line: the registry's own phrases decide before the general ones.
 func (r *registry) line(folded string, n names) Verdict {
-	if v := first(r.phrases, folded, n); v != Unknown {
+	if v := r.phrases.first(folded, n); v != Unknown {
 		return v
 	}
-	return first(r.refusals, folded, n)
+	return r.refusals.first(folded, n)
+}
+
+// phrases are phrases by their first byte, or 0 for those that begin with {name} or *. Within one first byte they keep
+// their order.
+type phrases map[byte][]phrase
+
+func (ps phrases) add(p phrase) {
+	var c byte
+	if p.before != "" {
+		c = p.before[0]
+	}
+	ps[c] = append(ps[c], p)
 }
 
 // first is the verdict of the first phrase that the line is.
-func first(phrases []phrase, folded string, n names) Verdict {
-	for _, p := range phrases {
-		if p.match(folded, n) {
-			return p.verdict
+func (ps phrases) first(folded string, n names) Verdict {
+	for _, list := range [...][]phrase{ps[folded[0]], ps[0]} {
+		for _, p := range list {
+			if p.match(folded, n) {
+				return p.verdict
+			}
 		}
 	}
 	return Unknown

@@ -16,9 +16,10 @@ var registriesText string
 type registry struct {
 	query      string
 	monthFirst bool
-	phrases    []phrase        // its own first, then those of the lists that it uses
-	refusals   []phrase        // for lines that are no phrase of its own
-	short      []phrase        // for short replies, likewise
+	own        []phrase        // its own, and those of the lists that it uses
+	phrases    phrases         // the same, and the generic ones where none of them is about free names
+	refusals   phrases         // for lines that are no phrase of its own
+	short      phrases         // for short replies, likewise
 	ignored    map[string]bool // labels
 	headings   map[string]bool // labels
 }
@@ -58,7 +59,7 @@ func readRegistries(text string) (*registries, error) {
 	list := ""
 	finish := func() {
 		if reg != nil && list != "" {
-			lists[list] = reg.phrases
+			lists[list] = reg.own
 		}
 		reg, list = nil, ""
 	}
@@ -88,14 +89,27 @@ func readRegistries(text string) (*registries, error) {
 		}
 	}
 	t.other = &registry{query: "{name}"}
-	general := append(append([]phrase{}, lists["refusals"]...), lists["reserves"]...)
+	refusals, short := index(lists["refusals"], lists["reserves"]), index(lists["short"])
 	for _, r := range t.all() {
-		r.refusals, r.short = general, lists["short"]
-		if !r.has(Free) {
-			r.phrases = append(r.phrases, lists["generic"]...)
+		r.refusals, r.short = refusals, short
+		if r.has(Free) {
+			r.phrases = index(r.own)
+		} else {
+			r.phrases = index(r.own, lists["generic"])
 		}
 	}
 	return t, nil
+}
+
+// index is the phrases of the lists, in their order.
+func index(lists ...[]phrase) phrases {
+	ps := phrases{}
+	for _, list := range lists {
+		for _, p := range list {
+			ps.add(p)
+		}
+	}
+	return ps
 }
 
 // directive takes one line of a paragraph into reg.
@@ -127,7 +141,7 @@ func (t *registries) directive(reg *registry, lists map[string][]phrase, word, r
 		if len(lists[rest]) == 0 {
 			return fmt.Errorf("no list %q above", rest)
 		}
-		reg.phrases = append(reg.phrases, lists[rest]...)
+		reg.own = append(reg.own, lists[rest]...)
 	default:
 		verdict, known := map[string]Verdict{
 			"free": Free, "taken": Registered, "reserved": Reserved,
@@ -136,7 +150,7 @@ func (t *registries) directive(reg *registry, lists map[string][]phrase, word, r
 		if !known {
 			return fmt.Errorf("unknown word %q", word)
 		}
-		reg.phrases = append(reg.phrases, newPhrase(verdict, rest))
+		reg.own = append(reg.own, newPhrase(verdict, rest))
 	}
 	return nil
 }
@@ -168,7 +182,7 @@ func (t *registries) all() []*registry {
 }
 
 func (r *registry) has(v Verdict) bool {
-	for _, p := range r.phrases {
+	for _, p := range r.own {
 		if p.verdict == v {
 			return true
 		}

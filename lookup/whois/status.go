@@ -81,5 +81,5 @@ func code(status string) string {
 	if c, ok := codes[string(key)]; ok {
 		return c
 	}
-	return strings.Clone(cut(strings.ReplaceAll(status, "\t", " "), record.MaxField))
+	return tidy(status)
 }

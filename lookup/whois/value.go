@@ -27,6 +27,10 @@ func (s *scanner) put(f field, value string) {
 		s.putDate(&r.Expires, value)
 	case fieldNameserver:
 		s.putNameservers(value)
+	case fieldAddress:
+		if word, _, _ := strings.Cut(value, " "); len(r.Nameservers) > 0 && word != "" && isAddress(word) {
+			s.putAddress(len(r.Nameservers)-1, word)
+		}
 	case fieldRegistrar:
 		name, url := registrarName(value)
 		s.putText(&r.Registrar.Name, "registrar.name", name)
@@ -73,7 +77,15 @@ func (s *scanner) putText(to *string, name, value string) {
 		s.redact(name)
 		return
 	}
-	*to = strings.Clone(cut(strings.ReplaceAll(value, "\t", " "), record.MaxField))
+	*to = tidy(value)
+}
+
+// tidy copies a text with single blanks, within the limit of a field.
+func tidy(value string) string {
+	if strings.Contains(value, "  ") || strings.IndexByte(value, '\t') >= 0 {
+		value = strings.Join(strings.Fields(value), " ")
+	}
+	return strings.Clone(cut(value, record.MaxField))
 }
 
 func (s *scanner) redact(name string) {
