@@ -49,6 +49,3 @@ var meanings = func() map[string]string {
 
 // statusMeaning explains a status code; it is empty for a registry's own words.
 func statusMeaning(code string) string { return meanings[strings.ToLower(code)] }
-
-// Glossary returns the status codes with their meanings.
-func Glossary() []Term { return append([]Term(nil), glossary...) }

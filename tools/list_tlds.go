@@ -86,7 +86,7 @@ func (s *service) tlds(_ context.Context, in TLDsIn) (TLDsOut, error) {
 		}
 	}
 	out := TLDsOut{Page: Page{Limit: in.Limit.orDefault()}}
-	for _, suffix := range s.cfg.Table.All() {
+	for _, suffix := range s.cfg.Table.Catalogue(s.cfg.Prices.Book()) {
 		if suffix.String() <= after {
 			continue
 		}

@@ -71,7 +71,7 @@ func pricesFor(err error, what string) error {
 // An Unlock tells an anonymous caller how to see real prices.
 type Unlock struct {
 	Message          string `json:"message"`
-	ResourceMetadata string `json:"resource_metadata" jsonschema:"OAuth protected-resource metadata (RFC 9728)"`
+	ResourceMetadata string `json:"resource_metadata,omitzero" jsonschema:"OAuth protected-resource metadata (RFC 9728)"`
 }
 
 // unlock is the way to real prices for a caller who sees masked ones.
@@ -79,5 +79,9 @@ func (s *service) unlock(ctx context.Context) Unlock {
 	if view(ctx) == priced {
 		return Unlock{}
 	}
-	return Unlock{"Sign in with OAuth to see real marketplace prices.", s.cfg.BaseURL + "/.well-known/oauth-protected-resource"}
+	u := Unlock{Message: "Sign in with OAuth to see real marketplace prices."}
+	if s.cfg.BaseURL != "" {
+		u.ResourceMetadata = s.cfg.BaseURL + "/.well-known/oauth-protected-resource"
+	}
+	return u
 }

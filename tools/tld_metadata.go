@@ -59,6 +59,9 @@ func (s *service) metadata(_ context.Context, in MetadataIn) (tld.Metadata, erro
 		return tld.Metadata{}, err
 	}
 	servers := s.cfg.Lookup.Servers(suffix) // as in force now, after what IANA has published since
+	if m.Registry.Name == "" && servers.RDAPSource != string(tld.FromOperator) {
+		return m, nil // a suffix that somebody else than a registry sells names under: no server answers for it
+	}
 	m.Unknown = slices.Clone(m.Unknown)
 	if source := tld.RDAPSource(servers.RDAPSource); source == tld.FromIANA || source == tld.FromOperator {
 		m.RDAP = tld.RDAP{URL: servers.RDAP[0], Source: source}

@@ -20,7 +20,7 @@ type Config struct {
 	Market  *market.Market
 	Table   *tld.Table
 	Prices  *tld.Prices
-	BaseURL string   // the prefix of links in answers
+	BaseURL string   // the prefix of links in answers; empty on stdio, where there is none
 	Suffix  []string // under which a label is searched; nil: [DefaultSuffixes]
 	Secret  []byte   // seals cursors; the same in all processes and after a restart
 	Now     func() time.Time

@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -166,8 +167,9 @@ func (r *Registry) File() []byte {
 		WHOIS       map[string]string `json:"whois_servers"`
 		DNS         []string          `json:"dns_servers"`
 		Allow       []string          `json:"allow_private_cidrs"`
+		Ports       []uint16          `json:"ports"` // of the registrar's hosts, which serve no suffix
 		RatePerHost int               `json:"rate_per_host"`
-	}{map[string]string{}, map[string]string{}, []string{r.dnsAddr}, []string{r.cidr()}, 1000}
+	}{map[string]string{}, map[string]string{}, []string{r.dnsAddr}, []string{r.cidr()}, r.registrarPorts(), 1000}
 	for _, suffix := range Suffixes() {
 		if base := r.RDAP(suffix); base != "" {
 			file.RDAP[suffix] = base
@@ -181,6 +183,15 @@ func (r *Registry) File() []byte {
 		panic("registry: " + err.Error()) // maps of strings always encode
 	}
 	return append(b, '\n')
+}
+
+// registrarPorts are those of the registrar's own RDAP and WHOIS hosts.
+func (r *Registry) registrarPorts() []uint16 {
+	u, err := url.Parse(r.rdap[registrarName])
+	if err != nil {
+		panic("registry: " + err.Error()) // made by listen
+	}
+	return []uint16{netip.MustParseAddrPort(u.Host).Port(), netip.MustParseAddrPort(r.whois[registrarName]).Port()}
 }
 
 // RDAP is the base URL of the suffix's RDAP host; "" when it has none.

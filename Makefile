@@ -1,0 +1,50 @@
+# Two commands: make run, make test. Both work from a fresh clone on a bare Debian with Go and Node.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help run test setup lint go outside bench build golden clean
+
+ADDR ?= 127.0.0.1:8080
+TOOL := go tool -modfile=tools.mod
+# One PostgreSQL server for all test binaries; it ends with the command.
+WITH_POSTGRES := go run ./store/storetest/withpg
+PACKAGES := $(shell go list ./... 2>/dev/null)
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
+
+run: build ## serve the public API, MCP and pages with demo data on $(ADDR)
+	./bin/publicapi -demo -addr $(ADDR)
+
+build: ## build the programs into bin/
+	go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
+
+test: setup lint go outside ## install what the tests need, then run all of them
+	@echo "all tests passed"
+
+setup: ## install what the tests need (Debian packages need root)
+	./internal/ci/setup
+
+lint: ## formatting, vet, staticcheck, go fix
+	@echo "lint"
+	@unformatted=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not gofumpt-ed:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	$(TOOL) staticcheck ./...
+	@fixes=$$(go fix -diff ./... 2>&1 || true); if [ -n "$$fixes" ]; then echo "$$fixes"; echo "go fix has something to change"; exit 1; fi
+
+go: ## all Go tests with the race detector, on SQLite and PostgreSQL, and the browser
+	CGO_ENABLED=1 $(WITH_POSTGRES) go test -race ./...
+
+outside: build ## the checks of others: MCP conformance and inspector, OpenAPI lint
+	./internal/ci/outside
+
+bench: ## the benchmarks behind the figures in docs/speed.md
+	go test -run '^$$' -bench . -benchmem ./...
+
+golden: ## rewrite golden files and generated pages after a change that was meant
+	go test ./... -run 'Golden|TestAccuracy|TestDocs' -update
+
+clean: ## remove what was built
+	rm -rf bin node_modules

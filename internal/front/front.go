@@ -1,0 +1,196 @@
+// Package front is how a program faces the network: its address, its base URL, its limits and its end.
+package front
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+)
+
+// Settings are the flags that face the network. Fill them by [Flags].
+type Settings struct {
+	Addr           string
+	BaseURL        string
+	TrustedProxies settings.List
+	RateLimits     *settings.Choice
+	MetricsAddr    string
+	Log            *settings.Choice
+}
+
+// Flags defines -addr and its like, with addr as the default address.
+func Flags(fs *flag.FlagSet, addr string) *Settings {
+	s := &Settings{}
+	fs.StringVar(&s.Addr, "addr", addr, "`host:port` to listen on; port 0 picks one")
+	s.SharedFlags(fs)
+	return s
+}
+
+// SharedFlags defines the flags but -addr.
+func (s *Settings) SharedFlags(fs *flag.FlagSet) {
+	fs.StringVar(&s.BaseURL, "base-url", "", "public `URL`, the prefix of every link; https unless loopback (default from the address)")
+	fs.Var(&s.TrustedProxies, "trusted-proxies", "`CIDRs` of proxies whose X-Forwarded-For counts, separated by commas")
+	s.RateLimits = settings.OneOf(fs, "rate-limits", "on, or off with a loopback address", "on", "off")
+	fs.StringVar(&s.MetricsAddr, "metrics-addr", "", "`host:port` for Prometheus metrics (default off)")
+	s.Log = settings.OneOf(fs, "log", "text or json, on standard error", "text", "json")
+}
+
+// Logger writes to w in the form that -log asks for.
+func (s *Settings) Logger(w io.Writer) *slog.Logger {
+	if s.Log.Value == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// Loopback reports whether the address can only be reached from this machine.
+func Loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// Listen opens the address and settles the base URL. It refuses what would be unsafe: limits lifted where others can
+// call, a base URL without TLS on a host that is not loopback, and none at all on such an address.
+func (s *Settings) Listen() (net.Listener, error) {
+	if s.RateLimits.Value == "off" && !Loopback(s.Addr) {
+		return nil, fmt.Errorf("-rate-limits off needs a loopback -addr such as 127.0.0.1:8080")
+	}
+	if s.BaseURL == "" && !Loopback(s.Addr) {
+		return nil, fmt.Errorf("-base-url is required where -addr is not a loopback address, e.g. https://names.example")
+	}
+	if s.BaseURL != "" {
+		if err := checkBaseURL(s.BaseURL); err != nil {
+			return nil, fmt.Errorf("-base-url %w", err)
+		}
+		s.BaseURL = strings.TrimSuffix(s.BaseURL, "/")
+	}
+	l, err := net.Listen("tcp", s.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("-addr: %w", err)
+	}
+	if s.BaseURL == "" {
+		s.BaseURL = "http://" + l.Addr().String()
+	}
+	return l, nil
+}
+
+func checkBaseURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return errors.New("must be an http or https URL such as https://names.example")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
+		return errors.New("must have no path, query, fragment or user: it is the root of the service")
+	case u.Scheme == "http" && !Loopback(net.JoinHostPort(u.Hostname(), "80")):
+		return errors.New("must be https, because tokens travel over it; http is for loopback hosts")
+	}
+	return nil
+}
+
+// Proxies parses -trusted-proxies.
+func (s *Settings) Proxies() ([]netip.Prefix, error) {
+	var prefixes []netip.Prefix
+	for _, text := range s.TrustedProxies {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("-trusted-proxies: not a CIDR such as 10.0.0.0/8: %w", err)
+		}
+		prefixes = append(prefixes, p)
+	}
+	return prefixes, nil
+}
+
+// Requests a minute that one client may make.
+const (
+	anonymousLookups = 60
+	signedInLookups  = 300
+	anonymousReads   = 300
+	signedInReads    = 1500
+)
+
+// Limits are the quotas of the public API, or nil with -rate-limits off.
+func (s *Settings) Limits(now func() time.Time) *door.Limits {
+	if s.RateLimits.Value == "off" {
+		return nil
+	}
+	return door.NewLimits(map[op.Class]door.Quota{
+		op.Lookup: {Anonymous: anonymousLookups, SignedIn: signedInLookups},
+		op.Read:   {Anonymous: anonymousReads, SignedIn: signedInReads},
+	}, now)
+}
+
+// Limits of a connection.
+const (
+	headerTime     = 5 * time.Second
+	readTime       = 30 * time.Second // of a whole request
+	writeTime      = 60 * time.Second // of an answer; a stream of look-ups lasts seconds
+	idleTime       = 2 * time.Minute
+	maxHeaders     = 32 << 10
+	ShutdownPeriod = 10 * time.Second // what runs at the signal may finish in
+)
+
+// Serve answers on l, and the metrics on their own address, until ctx ends; then it finishes what runs. ready is
+// called once both listen.
+func (s *Settings) Serve(ctx context.Context, l net.Listener, h http.Handler, metrics http.Handler, log *slog.Logger, ready func()) error {
+	servers := []*http.Server{newServer(h, log)}
+	listeners := []net.Listener{l}
+	if s.MetricsAddr != "" {
+		ml, err := net.Listen("tcp", s.MetricsAddr)
+		if err != nil {
+			l.Close()
+			return fmt.Errorf("-metrics-addr: %w", err)
+		}
+		log.Info("metrics", "url", "http://"+ml.Addr().String()+"/metrics")
+		servers, listeners = append(servers, newServer(metrics, log)), append(listeners, ml)
+	}
+	ended := make(chan error, len(servers))
+	for i := range servers {
+		go func() { ended <- servers[i].Serve(listeners[i]) }()
+	}
+	ready()
+	var err error
+	running := len(servers)
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+		running--
+	}
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownPeriod)
+	defer cancel()
+	for _, server := range servers {
+		if shutErr := server.Shutdown(finish); shutErr != nil {
+			log.Warn("requests were cut off at the end", "error", shutErr)
+			server.Close()
+		}
+	}
+	for range running {
+		<-ended
+	}
+	return err
+}
+
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeaders, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
