@@ -193,12 +193,12 @@ func wait(text string) time.Duration {
 		if unit == "" && i+1 < len(fields) {
 			unit = fields[i+1]
 		}
-		n, err := strconv.ParseUint(digits, 10, 20)
+		n, err := strconv.ParseUint(digits, 10, 32)
 		if err != nil || n == 0 {
 			continue
 		}
 		if d := unitOf(strings.ToLower(unit)); d > 0 {
-			return min(time.Duration(n)*d, 24*time.Hour)
+			return time.Duration(min(n, uint64(24*time.Hour/d))) * d
 		}
 	}
 	return 0

@@ -32,7 +32,6 @@ type scanner struct {
 	deep    bool  // ... and that was indented below its heading
 	fresh   bool  // the last line was blank: an object may begin
 	label   []byte
-	hosts   map[string]int // place of each nameserver in the record, once there are many
 }
 
 func newScanner(reg *registry, name fqdn.Name) *scanner {
