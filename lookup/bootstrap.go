@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/openrdap/rdap/bootstrap"
-
-	"github.com/namewharf/namewharf/lookup/guard"
 )
 
 // When the bootstrap file is fetched again.
@@ -36,11 +35,11 @@ func (b *servedBootstrap) urls(key string) []string {
 }
 
 // refresh fetches the list at once and then every day until ctx ends. A failure leaves the last good copy.
-func (b *servedBootstrap) refresh(ctx context.Context, g *guard.Guard, url string, log *slog.Logger) {
+func (b *servedBootstrap) refresh(ctx context.Context, fetch func(context.Context) (map[string][]string, error), log *slog.Logger) {
 	retry := retryFirst
 	for {
 		wait := refreshEvery
-		entries, err := fetchBootstrap(ctx, g, url)
+		entries, err := fetch(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -67,14 +66,14 @@ func jitter(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(d/5)
 }
 
-func fetchBootstrap(ctx context.Context, g *guard.Guard, url string) (map[string][]string, error) {
+func (s *Service) fetchBootstrap(ctx context.Context) (map[string][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	resp, err := g.Get(ctx, url, "application/json", maxBootstrap)
+	resp, err := s.guard.Get(ctx, s.cfg.BootstrapURL, "application/json", maxBootstrap)
 	if err != nil {
 		return nil, err
 	}
-	if resp.Status != 200 {
+	if resp.Status != http.StatusOK {
 		return nil, fmt.Errorf("status %d", resp.Status)
 	}
 	return parseBootstrap(resp.Body)

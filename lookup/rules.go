@@ -12,10 +12,14 @@ const legacySingle = " com net org info biz "
 
 // ruleReserved reports the rule by which nobody can have a name that the registry does not list; empty: none.
 // Such names are kept back without being entered as registrations, so that a registry answers "not found" for them.
+// A registry that the operator names is taken at its word.
 func (s *Service) ruleReserved(name, suffix fqdn.Name) (reason string) {
 	tld := suffix.String()
 	if tld == "arpa" {
 		return "arpa is for infrastructure; nobody can register a name there (RFC 3172)"
+	}
+	if _, named := s.operatorServers(tld); named {
+		return ""
 	}
 	label := name.Label()
 	if len(label) >= 4 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--") {

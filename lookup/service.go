@@ -78,7 +78,7 @@ func New(cfg Config) (*Service, error) {
 	s.dns = newResolvers(s.guard, cfg.Now)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if cfg.BootstrapURL != BootstrapOff {
-		s.wg.Go(func() { s.bootstrap.refresh(s.ctx, s.guard, cfg.BootstrapURL, cfg.Logger) })
+		s.wg.Go(func() { s.bootstrap.refresh(s.ctx, s.fetchBootstrap, cfg.Logger) })
 	}
 	return s, nil
 }
