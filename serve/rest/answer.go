@@ -53,6 +53,7 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, status int, p repr
 			return
 		}
 	}
+	h["Link"], h["X-Content-Type-Options"] = serviceDesc, noSniff
 	body := p.body
 	if coding := negotiate(r.Header["Accept-Encoding"]); coding != identity && len(body) >= minPacked {
 		body = s.packed.pack(coding, p)

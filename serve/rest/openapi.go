@@ -116,7 +116,7 @@ func OpenAPI(set *op.Set, base, version string) ([]byte, error) {
 		}
 	}
 	doc.Components = components{
-		Schemas: shapes.schemas, Responses: errorResponses(), Headers: headers(), SecuritySchemes: securitySchemes(base),
+		Schemas: shapes.schemas, Responses: errorResponses(set), Headers: headers(), SecuritySchemes: securitySchemes(base),
 	}
 	doc.Components.Schemas["Error"] = errorSchema()
 	doc.Components.Schemas["Problem"] = problemSchema()
@@ -238,10 +238,23 @@ func responseName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }
 
-// errorResponses has one response for each status in the code table, which lists the codes that it can bear.
-func errorResponses() map[string]content {
-	all := map[string]content{"NotModified": {Description: "The client's copy is still good; there is no body."}}
+// errorResponses has one response for each status that an operation of the set can answer with, which lists the
+// codes of the table that have it.
+func errorResponses(set *op.Set) map[string]content {
+	used := map[int]bool{}
+	all := map[string]content{}
+	for _, o := range set.All() {
+		for _, status := range statuses(o) {
+			used[status] = true
+		}
+		if o.Route.Method == http.MethodGet {
+			all["NotModified"] = content{Description: "The client's copy is still good; there is no body."}
+		}
+	}
 	for _, row := range fault.Codes() {
+		if !used[row.Status] {
+			continue
+		}
 		name := responseName(row.Status)
 		response, ok := all[name]
 		if !ok {

@@ -87,17 +87,13 @@ func (s *server) page(pattern, name, mediaType, policy string, body []byte) {
 		h.Set("Vary", "Accept-Encoding")
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "no-referrer")
-		if name == "api-catalog" {
-			h.Add("Link", `</.well-known/api-catalog>; rel="api-catalog"`) // RFC 9727, section 2
-		}
 		s.send(w, r, http.StatusOK, page)
 	})
 }
 
 func health(w http.ResponseWriter) {
 	h := w.Header()
-	h["Content-Type"] = jsonType
-	h["Cache-Control"] = noStore
+	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = jsonType, noStore, noSniff
 	_, _ = w.Write([]byte(`{"status":"ok"}`))
 }
 
@@ -151,6 +147,7 @@ func (s *server) endpoints(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h["Cache-Control"], h["Content-Type"] = private, jsonType
+	h["Link"], h["X-Content-Type-Options"] = serviceDesc, noSniff
 	_, _ = w.Write(body)
 }
 

@@ -63,16 +63,13 @@ func byPath(ops []*op.Op) map[string][]*op.Op {
 var (
 	jsonType    = []string{"application/json"}
 	noSniff     = []string{"nosniff"}
-	serviceDesc = []string{`</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html"`}
+	serviceDesc = []string{`</openapi.json>; rel="service-desc", </docs>; rel="service-doc", </.well-known/api-catalog>; rel="api-catalog"`}
 )
 
 // ServeHTTP takes paths as they are: one that would have to be cleaned is unknown, and nothing is redirected, since
 // a redirect turns a POST of some clients into a GET.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h["X-Content-Type-Options"] = noSniff
-	h["Link"] = serviceDesc
-	door.REST.Set(h, r)
+	door.REST.Set(w.Header(), r)
 	if !clean(r.URL.Path) {
 		s.notFound(w, r)
 		return
@@ -94,6 +91,7 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 
 // fail answers with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header()["Link"] = serviceDesc
 	s.door.WriteError(w, r, s.resource, err)
 }
 

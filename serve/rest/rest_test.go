@@ -204,11 +204,22 @@ func (l *log) String() string {
 }
 
 func newHandler(limits *door.Limits, to io.Writer) http.Handler {
-	d := door.New(door.Config{
+	return newHandlerOf(shop(), limits, to)
+}
+
+func newHandlerOf(set *op.Set, limits *door.Limits, to io.Writer) http.Handler {
+	return rest.New(rest.Config{Door: newDoor(limits, to), Set: set, Version: "1.0.0", MCP: base + "/mcp"})
+}
+
+func newUnreadyHandler(why string) http.Handler {
+	return rest.New(rest.Config{Door: newDoor(nil, io.Discard), Set: shop(), Version: "1.0.0", Ready: func() error { return errors.New(why) }})
+}
+
+func newDoor(limits *door.Limits, to io.Writer) *door.Door {
+	return door.New(door.Config{
 		BaseURL: base, Gate: gate{}, Limits: limits, Metrics: door.NewMetrics("1.0.0"),
 		Logger: slog.New(slog.NewJSONHandler(to, nil)),
 	})
-	return rest.New(rest.Config{Door: d, Set: shop(), Version: "1.0.0", MCP: base + "/mcp"})
 }
 
 // A request is what a case sends: "METHOD target", headers as "Name: value", a body.
@@ -412,3 +423,5 @@ func TestNothingAskedIsLogged(t *testing.T) {
 		t.Errorf("the log holds what was asked:\n%s", kept.String())
 	}
 }
+
+func nothing[In, Out any](context.Context, In) (out Out, err error) { return out, nil }

@@ -15,7 +15,8 @@ import (
 const schemaRef = "#/components/schemas/"
 
 // shapes gives the object schemas of a document their names. Inferred schemas have their types inlined; here equal
-// objects become one component, named after the field or the operation where it is met first.
+// objects become one component, named after the field where it is met first. Requests and answers as a whole are
+// named after their operation, and are its own even where another's look alike today.
 type shapes struct {
 	schemas map[string]*jsonschema.Schema
 	names   map[string]string // by the encoded schema
@@ -25,9 +26,14 @@ func newShapes() *shapes {
 	return &shapes{schemas: map[string]*jsonschema.Schema{}, names: map[string]string{}}
 }
 
-// name returns a reference to the component that s is, after adding it and what is below it. s stays unchanged.
+// name adds a whole request or answer and what is below it, and returns a reference to it. s stays unchanged.
 func (x *shapes) name(name string, s *jsonschema.Schema) *jsonschema.Schema {
-	return x.place(name, "", s.CloneSchemas())
+	s = s.CloneSchemas()
+	for _, field := range order(s) {
+		s.Properties[field] = x.place(pascal(field), name, s.Properties[field])
+	}
+	x.schemas[name] = s
+	return &jsonschema.Schema{Ref: schemaRef + name}
 }
 
 // place replaces s by a reference if it is an object with fields. The description says what it is in this place, so
@@ -63,7 +69,9 @@ func (x *shapes) free(name, parent string) string {
 	candidates := []string{name, strings.TrimSuffix(strings.TrimSuffix(parent, "Answer"), "Request") + name}
 	for i := 2; ; i++ {
 		for _, candidate := range candidates {
-			if _, taken := x.schemas[candidate]; !taken && candidate != "Error" && candidate != "Problem" {
+			_, taken := x.schemas[candidate]
+			reserved := candidate == "Error" || candidate == "Problem" || strings.HasSuffix(candidate, "Answer") || strings.HasSuffix(candidate, "Request")
+			if !taken && !reserved {
 				return candidate
 			}
 		}
