@@ -99,6 +99,10 @@ func serveWHOIS(t testing.TB, f func(line string) string) (address string, lines
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l.Addr().String(), serveWHOISOn(t, l, f)
+}
+
+func serveWHOISOn(t testing.TB, l net.Listener, f func(line string) string) (lines func() []string) {
 	var mu sync.Mutex
 	var seen []string
 	var wg sync.WaitGroup
@@ -119,7 +123,7 @@ func serveWHOIS(t testing.TB, f func(line string) string) (address string, lines
 		}
 	})
 	t.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String(), func() []string {
+	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return append([]string(nil), seen...)
