@@ -78,7 +78,7 @@ func (m *Market) catchUp(ctx context.Context, i int, env Environment) error {
 			}
 			return err
 		})
-		if err != nil || len(changes) == 0 {
+		if err != nil || next == m.seen[i] {
 			return err
 		}
 		if x := m.indexes[i].Load(); more > x.Len()/4 && more > changesAtOnce {

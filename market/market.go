@@ -71,7 +71,8 @@ func (m *Market) Close() {
 }
 
 // Version changes whenever a visible listing changes. It is the same in every process and after a restart, as long as
-// the listings are. It changes after the listings do: read it first, then what is to be cached under it.
+// the listings are. It changes after the listings do (after the last of them, where one transaction changed very many): read
+// it first, then what is to be cached under it.
 func (m *Market) Version() uint64 { return m.version.Load() }
 
 // Len is the number of names for sale.

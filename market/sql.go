@@ -207,8 +207,8 @@ func changedSince(ctx context.Context, tx store.Tx, env Environment, from place)
 		c.Keywords = splitKeywords(keywords.String)
 		changes = append(changes, c)
 	}
-	if len(changes) > 0 && len(changes) < changesAtOnce {
-		from = place{change: from.change + 1} // numbers are visible in their order: this one is complete
+	if len(changes) < changesAtOnce && from.id != "" {
+		from = place{change: from.change + 1} // numbers become visible in their order: nothing more has this one
 	}
 	return changes, from, rows.Err()
 }

@@ -119,7 +119,19 @@ func (x *Index) postPiece(piece words.Piece, at posting) {
 		x.rareTail = append(x.rareTail, rarePosting{x.rareHash(piece.Text), at})
 		return
 	}
-	list := &x.postings[x.lex.Base(piece.Word)]
+	base := x.lex.Base(piece.Word)
+	x.postWord(base, at)
+	// The parts of a compound count as keywords: they say what the name is about, less plainly than words of their own.
+	first, second := x.lex.Parts(base)
+	x.postWord(first, at|1)
+	x.postWord(second, at|1)
+}
+
+func (x *Index) postWord(word words.ID, at posting) {
+	if word == 0 {
+		return
+	}
+	list := &x.postings[word]
 	if n := len(*list); n > 0 && (*list)[n-1]>>1 == at>>1 {
 		return
 	}

@@ -15,6 +15,7 @@ type query struct {
 	hyphen string // its words joined by hyphens
 	terms  []term // by word, the strongest first
 	whole  uint16 // points of an entry that has all the words
+	cut    bool   // whether it is made of whole words only: then a label that begins with it must, too
 }
 
 // A term is a list of postings, with the points that an entry gets for being in it.
@@ -82,6 +83,7 @@ func stripURL(s string) string {
 // addTerms finds the postings of the pieces and their neighbours.
 func (x *Index) addTerms(q *query, pieces []words.Piece) {
 	pieces = x.meaningful(pieces)
+	q.cut = true
 	total := 0.0
 	for _, p := range pieces {
 		total += x.weight(p)
@@ -90,18 +92,19 @@ func (x *Index) addTerms(q *query, pieces []words.Piece) {
 		points := wholePoints * x.weight(p) / total
 		q.whole += uint16(points)
 		word := uint8(i + 1)
+		q.cut = q.cut && p.Word != 0
 		if p.Word == 0 {
 			if list := x.rareList(p.Text); len(list) > 0 {
 				q.terms = append(q.terms, term{list, uint16(points), word, true})
 			}
 			continue
 		}
-		x.addWord(q, p.Word, points, word)
+		x.addWord(q, p.Word, points, word, 0)
 		if i+1 < len(pieces) {
 			// Two words that make one ("real estate", "web site") are both meant by it.
 			if both := x.lex.Find(p.Text + pieces[i+1].Text); both != 0 {
-				x.addWord(q, both, points, word)
-				x.addWord(q, both, wholePoints*x.weight(pieces[i+1])/total, word+1)
+				x.addWord(q, both, points, word, strong)
+				x.addWord(q, both, wholePoints*x.weight(pieces[i+1])/total, word+1, strong)
 			}
 		}
 	}
@@ -110,14 +113,17 @@ func (x *Index) addTerms(q *query, pieces []words.Piece) {
 	})
 }
 
-// addWord adds the postings of a word of the lexicon and of its neighbours.
-func (x *Index) addWord(q *query, word words.ID, points float64, number uint8) {
+// strong is the strength of links that say what a word made of two means: weaker ones lead from "bookstore" to all stores.
+const strong = 0.75
+
+// addWord adds the postings of a word of the lexicon, and of its neighbours of at least that strength.
+func (x *Index) addWord(q *query, word words.ID, points float64, number uint8, least float32) {
 	base := x.lex.Base(word)
 	if list := x.postings[base]; len(list) > 0 {
 		q.terms = append(q.terms, term{list, uint16(points), number, true})
 	}
 	for _, l := range x.lex.Neighbours(base) {
-		if list := x.postings[l.To]; len(list) > 0 {
+		if list := x.postings[l.To]; len(list) > 0 && l.Strength >= least {
 			q.terms = append(q.terms, term{list, uint16(points * float64(l.Strength)), number, false})
 		}
 	}

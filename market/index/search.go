@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"container/heap"
 	"slices"
@@ -28,8 +29,8 @@ const (
 	domainScore = 4.0 // the very domain
 	labelScore  = 3.0 // the same label under another suffix
 	hyphenScore = 2.9 // the label written with hyphens between the words
-	prefixScore = 0.5 // the label begins with the query: at least this
-	prefixBonus = 0.2 // and this much more than by its words alone
+	prefixScore = 0.6 // the label begins with the query, perhaps in the middle of a word: at least this
+	prefixBonus = 0.2 // the label begins with the words of the query: this much more than by the words alone
 	coverShare  = 0.7 // of the query that the entry covers, against how little else the label says
 )
 
@@ -105,13 +106,13 @@ func (x *Index) byLabel(q *query, add func(found)) {
 	}
 	label(q.joined, labelScore)
 	label(q.hyphen, hyphenScore)
-	if len(q.joined) < shortestPrefix {
+	if q.cut || len(q.joined) < shortestPrefix {
 		return
 	}
 	prefixed := x.withPrefix(q.joined)
 	for _, slot := range prefixed[:min(len(prefixed), mostPrefixed)] {
 		cover := float32(len(q.joined)) / float32(len(x.label(slot)))
-		add(found{slot, prefixScore + prefixBonus + (1-prefixScore)*cover, Keyword})
+		add(found{slot, prefixScore + (1-prefixScore)*cover, Keyword})
 	}
 }
 
@@ -192,6 +193,9 @@ func (x *Index) judge(q *query, slot uint32, c tally, floor uint16) found {
 	f := found{slot, covered * (coverShare + (1-coverShare)*precise), Semantic}
 	if c.direct >= floor {
 		f.match = Keyword
+		if bytes.HasPrefix(x.label(slot), []byte(q.joined)) {
+			f.score += prefixBonus
+		}
 	}
 	return f
 }

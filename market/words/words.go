@@ -46,6 +46,7 @@ type word struct {
 	at        uint32 // in source
 	length    uint8
 	cost      uint8 // -ln p in tenths
+	cut       uint8 // where the second part of a compound begins; 0: it is none
 	base      ID
 	links     uint32 // the first in Lexicon.links
 	linkCount uint8
@@ -61,7 +62,8 @@ func English() *Lexicon {
 }
 
 // Parse reads a word list: lines in byte order of word, cost (-ln p in tenths), "=" and base form if it is another
-// word, and neighbours as "word:tenths", the fields separated by tabs, the neighbours by spaces. Lines that begin
+// word, "+" and the length of the first part if it is a compound, and neighbours as "word:tenths", the fields separated
+// by tabs, the neighbours by spaces. Lines that begin
 // with # are left out.
 func Parse(text string) (*Lexicon, error) {
 	l := &Lexicon{source: text, words: make([]word, 1, 1+strings.Count(text, "\n"))}
@@ -129,6 +131,14 @@ func (l *Lexicon) relate(w *word, fields string) error {
 			return fmt.Errorf("base form %q is not in the list", base)
 		}
 	}
+	if cutText, ok := strings.CutPrefix(fields, "+"); ok {
+		cutText, fields, _ = strings.Cut(cutText, "\t")
+		cut, err := strconv.ParseUint(cutText, 10, 8)
+		if err != nil || cut == 0 || cut >= uint64(w.length) {
+			return fmt.Errorf("is not a compound of two parts")
+		}
+		w.cut = uint8(cut)
+	}
 	w.links = uint32(len(l.links))
 	for fields != "" {
 		var one string
@@ -182,6 +192,16 @@ func (l *Lexicon) step(at uint32, c byte) (uint32, bool) {
 
 // Base is the base form of an inflected word ("beans": bean), or the word itself.
 func (l *Lexicon) Base(id ID) ID { return l.words[id].base }
+
+// Parts are the two words of a compound ("doghouse": dog, house), as base forms; 0 for what is no word, or no compound.
+func (l *Lexicon) Parts(id ID) (first, second ID) {
+	w := &l.words[id]
+	if w.cut == 0 {
+		return 0, 0
+	}
+	text := l.Text(id)
+	return l.Base(l.Find(text[:w.cut])), l.Base(l.Find(text[w.cut:]))
+}
 
 // Neighbours are the words near in meaning to a base form, strongest first. The caller must not change them.
 func (l *Lexicon) Neighbours(id ID) []Link {

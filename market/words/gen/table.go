@@ -27,7 +27,9 @@ const (
 	targetShare   = 0.10  // the meaning must be at least this much of the neighbour's own use
 	mostHyponyms  = 40    // a concept with more kinds is too general to stand for one of them
 	mostNeighbour = 14
-	leastUsed     = 4 // occurrences of a word that has neighbours
+	leastUsed     = 4  // occurrences of a word that has neighbours
+	partUsed      = 8  // and of a part of a compound
+	handUsed      = 30 // and of a word that only extra.txt has
 )
 
 // groups are the hand-written neighbours.
@@ -93,6 +95,7 @@ type table struct {
 	costs      map[string]int
 	lemma      map[string]string
 	neighbours map[string][]link
+	cuts       map[string]int // where the second part of a compound begins
 }
 
 type link struct {
@@ -101,7 +104,7 @@ type link struct {
 }
 
 func newTable(wn *wordNet, v vocabulary, g *groups) *table {
-	t := &table{v.costs(), map[string]string{}, map[string][]link{}}
+	t := &table{v.costs(), map[string]string{}, map[string][]link{}, map[string]int{}}
 	for w := range v {
 		base := wn.lemma(w)
 		if _, known := wn.lemmas[w]; !known && base == w && len(w) > 3 {
@@ -114,11 +117,32 @@ func newTable(wn *wordNet, v vocabulary, g *groups) *table {
 		}
 	}
 	for w := range v {
+		if t.lemma[w] == "" {
+			if cut := compound(w, wn, v); cut > 0 {
+				t.cuts[w] = cut
+			}
+		}
 		if t.lemma[w] == "" && v[w] >= leastUsed {
 			t.neighbours[w] = t.near(w, wn, v, g)
 		}
 	}
 	return t
+}
+
+// compound is where a word such as "doghouse" is to be cut, 0 for one that is no compound: its definition speaks of a
+// part, which that of "carpet" does not. Words without a definition are ours, and taken at their letters.
+func compound(w string, wn *wordNet, v vocabulary) int {
+	_, defined := wn.lemmas[w]
+	for cut := 3; cut <= len(w)-3; cut++ {
+		a, b := w[:cut], w[cut:]
+		if v[a] < partUsed || v[b] < partUsed {
+			continue
+		}
+		if defined && (wn.defines(w, a) || wn.defines(w, b)) || !defined && v[w] >= handUsed {
+			return cut
+		}
+	}
+	return 0
 }
 
 // near lists a word's neighbours, strongest first.
@@ -236,14 +260,17 @@ func inflectionOf(w string, wn *wordNet) string {
 	return ""
 }
 
-// write prints one line a word, sorted: word, cost, lemma if it is another word, and neighbours with their
-// strength in tenths, separated by tabs and spaces.
+// write prints one line a word, sorted: word, cost, lemma if it is another word, the cut of a compound, and neighbours
+// with their strength in tenths, separated by tabs and spaces.
 func (t *table) write(w io.Writer) {
 	fmt.Fprintln(w, "# Made by market/words/gen from WordNet 3.0 and SCOWL; see NOTICE. Do not edit.")
 	for _, word := range slices.Sorted(maps.Keys(t.costs)) {
 		fmt.Fprintf(w, "%s\t%d", word, t.costs[word])
 		if base := t.lemma[word]; base != "" {
 			fmt.Fprintf(w, "\t=%s", base)
+		}
+		if cut := t.cuts[word]; cut > 0 {
+			fmt.Fprintf(w, "\t+%d", cut)
 		}
 		if links := t.neighbours[word]; len(links) > 0 {
 			fmt.Fprint(w, "\t")

@@ -33,6 +33,7 @@ type key struct {
 type synset struct {
 	words     []string // lower case; those of several words hold underscores
 	pointers  []pointer
+	gloss     []string // words of the definition and the examples
 	offensive bool
 }
 
@@ -131,7 +132,8 @@ func (wn *wordNet) addSynset(p part, line string) {
 		rest = rest[4:]
 	}
 	wn.synsets[key{p, f[0]}] = s
-	for _, w := range strings.FieldsFunc(strings.ToLower(gloss), func(r rune) bool { return r < 'a' || r > 'z' }) {
+	s.gloss = strings.FieldsFunc(strings.ToLower(gloss), func(r rune) bool { return r < 'a' || r > 'z' })
+	for _, w := range s.gloss {
 		wn.glossCount[w]++
 	}
 }
@@ -226,4 +228,18 @@ func (wn *wordNet) lemma(word string) string {
 		}
 	}
 	return word
+}
+
+// defines reports whether a definition of the lemma speaks of the word, in any inflection.
+func (wn *wordNet) defines(lemma, word string) bool {
+	for _, senses := range wn.lemmas[lemma] {
+		for _, s := range senses {
+			for _, w := range wn.synsets[s.key].gloss {
+				if w == word || strings.HasPrefix(w, word) && wn.lemma(w) == word {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
