@@ -38,11 +38,12 @@ func newScanner(reg *registry, name fqdn.Name) *scanner {
 	return &scanner{words: vocabulary(), reg: reg, name: name, fresh: true, label: make([]byte, 0, 96)}
 }
 
-// hasData reports whether the reply describes a registration: it names a registrar, a date or a nameserver.
+// hasData reports whether the reply describes a registration: it names a registrar, a date or a nameserver. A lone
+// date of update counts only where the reply names the domain: elsewhere it is that of the registry's database.
 func (s *scanner) hasData() bool {
 	r := &s.rec
-	return r.Registrar.Name != "" || len(r.Nameservers) > 0 ||
-		!r.Created.IsZero() || !r.Updated.IsZero() || !r.Expires.IsZero()
+	return r.Registrar.Name != "" || len(r.Nameservers) > 0 || !r.Created.IsZero() || !r.Expires.IsZero() ||
+		(!r.Updated.IsZero() && s.about == aboutName)
 }
 
 func (s *scanner) scan(text string) {

@@ -143,6 +143,7 @@ func (s *scanner) putNameservers(value string) {
 		word = strings.TrimSuffix(word, ".")
 		switch {
 		case strings.IndexByte(word, '.') < 0 && strings.IndexByte(word, ':') < 0:
+		case strings.EqualFold(word, "not.defined"): // .uz, in the place of an address
 		case isAddress(word):
 			if host >= 0 {
 				s.putAddress(host, word)
@@ -209,11 +210,13 @@ func (s *scanner) putCountry(value string) {
 
 func isLetter(c byte) bool { c |= 0x20; return 'a' <= c && c <= 'z' }
 
-// registrarName drops the registry's own marks around a registrar's name, "[Tag = X]" and "(R1-LROR)", and gives back
+// registrarName drops the registry's own marks around a registrar's name, "[Tag = X]", "[ ID = x ]" and "(R1-LROR)", and gives back
 // a link in brackets.
 func registrarName(value string) (name, url string) {
-	if i := strings.Index(value, " [Tag ="); i >= 0 {
-		value = value[:i]
+	for _, mark := range [...]string{" [Tag =", " [ ID ="} {
+		if i := strings.Index(value, mark); i >= 0 {
+			value = value[:i]
+		}
 	}
 	if i := strings.LastIndexByte(value, '('); i > 0 && strings.HasSuffix(value, ")") {
 		inside := strings.Trim(value[i+1:len(value)-1], " ")
