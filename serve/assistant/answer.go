@@ -54,22 +54,21 @@ func (a *answer) refuse(f *fault.Error) bool {
 	return true
 }
 
-func (a *answer) fail(code int, message string) {
+func (a *answer) fail(failure responseError) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.events {
-		return
-	}
 	status := http.StatusOK
-	if code == mcp.INVALID_PARAMS && mcp.IsModernProtocol(a.r.Header.Get(mcp.HeaderProtocolVersion)) {
-		status = http.StatusBadRequest // the status that the protocol of 2026-07-28 gives that code
+	if mcp.IsModernProtocol(a.r.Header.Get(mcp.HeaderProtocolVersion)) && failure.Code != mcp.INTERNAL_ERROR {
+		status = http.StatusBadRequest // the protocol of 2026-07-28 gives the codes of bad requests this status
 	}
-	a.replaced = func() { a.failure(status, &responseError{Code: code, Message: message}) }
+	if !a.events {
+		a.replaced = func() { a.failure(status, failure) }
+	}
 }
 
 // notify sends a notification as an event. A client that does not take events is not told.
 func (a *answer) notify(method string, params any) {
-	event, err := json.Marshal(response{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+	event, err := json.Marshal(newNotification(method, params))
 	if err != nil {
 		return
 	}

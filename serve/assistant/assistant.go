@@ -7,7 +7,6 @@ package assistant
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -71,6 +70,7 @@ func New(cfg Config) (*Server, error) {
 		server.WithToolCapabilities(false),
 		server.WithPromptCapabilities(false),
 		server.WithCacheHints(listsLast.Milliseconds(), mcp.CacheScopePublic),
+		server.WithHooks(Hooks()),
 		server.WithCompletions(),
 		server.WithPromptCompletionProvider(completion),
 		server.WithResourceCompletionProvider(completion),
@@ -137,8 +137,7 @@ func (cfg *Config) offered() ([]*op.Op, error) {
 	return offered, nil
 }
 
-// A carrier is what brought a request, as its handler sees it. mcp-go answers every failure of a handler with
-// -32603 and status 200; refuse and fail say what to answer instead.
+// A carrier is what brought a request, as its handler sees it.
 type carrier interface {
 	// charge draws what a call costs.
 	charge(charges []op.Charge) error
@@ -148,7 +147,7 @@ type carrier interface {
 	// part of the answer is on its way already.
 	refuse(f *fault.Error) bool
 	// fail answers with a JSON-RPC error.
-	fail(code int, message string)
+	fail(responseError)
 	// notify sends a notification ahead of the answer.
 	notify(method string, params any)
 	// requestID is the id that leads to a request in the log; may be empty.
@@ -161,19 +160,8 @@ func withCarrier(ctx context.Context, c carrier) context.Context {
 	return context.WithValue(ctx, carrierKey{}, c)
 }
 
-func carrierFrom(ctx context.Context) carrier { return ctx.Value(carrierKey{}).(carrier) }
-
-// A response is a JSON-RPC message of ours.
-type response struct {
-	JSONRPC string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id,omitempty"`
-	Method  string          `json:"method,omitempty"`
-	Params  any             `json:"params,omitempty"`
-	Error   *responseError  `json:"error,omitempty"`
-}
-
-type responseError struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Data    any    `json:"data,omitempty"`
+// carrierFrom returns nil outside of our HTTP stack and our stdio.
+func carrierFrom(ctx context.Context) carrier {
+	c, _ := ctx.Value(carrierKey{}).(carrier)
+	return c
 }

@@ -23,6 +23,10 @@ const maxBody = 256 << 10
 // A Guard stands in front of mcp-go and does what it leaves to others: it holds the Host and the Origin header against
 // lists, bounds the body, draws the rate limits, checks the bearer token, and asks for one where it is needed.
 type Guard struct {
+	// Sessions lets GET and DELETE pass, which servers with sessions need before the protocol of 2026-07-28. This
+	// package keeps no sessions: a GET would hold a stream open on which nothing ever comes.
+	Sessions bool
+
 	door         *door.Door
 	host, origin func(string) bool
 	cors         door.CORS
@@ -85,7 +89,7 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 			return
 		}
 		next.Handle(a, &server.HTTPRequest{
-			Method: http.MethodPost, URL: r.URL, Header: r.Header, Body: body, Context: withCarrier(a.r.Context(), a),
+			Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: withCarrier(a.r.Context(), a),
 		})
 	}))
 }
@@ -118,6 +122,9 @@ func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
 	if caller.Anonymous() && signedIn {
 		return nil, fault.New(fault.AuthenticationRequired, "this address is for signed-in callers").
 			WithHint("sign in with OAuth").WithScope(op.ScopePricing)
+	}
+	if g.Sessions && (r.Method == http.MethodGet || r.Method == http.MethodDelete) {
+		return nil, nil
 	}
 	if r.Method != http.MethodPost {
 		a.w.Header().Set("Allow", "POST, OPTIONS")
@@ -177,17 +184,11 @@ func (a *answer) error(err error) {
 	if f.Code == fault.Validation {
 		code = mcp.INVALID_REQUEST
 	}
-	a.failure(f.Code.Status(), &responseError{
-		Code: code, Message: f.Message(), Data: door.NewFailure(f, a.requestID()).Error,
-	})
+	a.failure(f.Code.Status(), responseError{code, f.Message(), door.NewFailure(f, a.requestID()).Error})
 }
 
-func (a *answer) failure(status int, failure *responseError) {
-	id := a.id
-	if id == nil {
-		id = json.RawMessage("null")
-	}
-	body, err := json.Marshal(response{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: failure})
+func (a *answer) failure(status int, failure responseError) {
+	body, err := json.Marshal(newFailure(a.id, failure))
 	if err != nil {
 		panic(fmt.Sprintf("assistant: encoding an error: %v", err)) // strings and numbers alone
 	}

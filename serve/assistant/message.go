@@ -40,3 +40,30 @@ func isBatch(raw []byte) bool {
 	raw = bytes.TrimLeft(raw, " \t\r\n")
 	return len(raw) > 0 && raw[0] == '['
 }
+
+// A response is a JSON-RPC message of ours: an error, or a notification.
+type response struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  any             `json:"params,omitempty"`
+	Error   *responseError  `json:"error,omitempty"`
+}
+
+type responseError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func newNotification(method string, params any) response {
+	return response{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params}
+}
+
+// newFailure is the error for the request of that id, which may be unknown.
+func newFailure(id json.RawMessage, failure responseError) response {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	return response{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Error: &failure}
+}

@@ -79,10 +79,9 @@ func (s *Server) addPrompts() {
 			continue
 		}
 		s.rpc.AddPrompt(mcp.Prompt{Name: p.name, Title: p.title, Description: p.doc, Arguments: p.arguments},
-			func(ctx context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			func(_ context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				if err := p.check(request.Params.Arguments); err != nil {
-					fail(ctx, err, mcp.INVALID_PARAMS)
-					return nil, err
+					return nil, &handlerError{err, nil}
 				}
 				text := mcp.TextContent{Type: mcp.ContentTypeText, Text: p.text(request.Params.Arguments)}
 				return &mcp.GetPromptResult{Description: p.doc, Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: text}}}, nil

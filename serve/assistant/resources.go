@@ -6,8 +6,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-
-	"github.com/namewharf/namewharf/fault"
 )
 
 // Resources is what an assistant may read beside calling tools: JSON documents that are the same for everybody.
@@ -57,30 +55,10 @@ func read(load func(ctx context.Context, uri string) ([]byte, error)) server.Res
 		uri := request.Params.URI
 		body, err := load(ctx, uri)
 		if err != nil {
-			fail(ctx, err, notFound(ctx))
-			return nil, err
+			return nil, &handlerError{err, map[string]string{"uri": uri}}
 		}
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: typeJSON, Text: string(body)}}, nil
 	}
-}
-
-// fail answers a prompt or a resource that cannot be had with a JSON-RPC error, of the code given where it is the
-// caller's to mend.
-func fail(ctx context.Context, err error, code int) {
-	via := carrierFrom(ctx)
-	f := via.expose(err)
-	if f.Code != fault.NotFound && f.Code != fault.Validation {
-		code = mcp.INTERNAL_ERROR
-	}
-	via.fail(code, f.Message())
-}
-
-// notFound is the code of a resource that does not exist: the protocol of 2026-07-28 changed it.
-func notFound(ctx context.Context) int {
-	if server.IsModernRequest(ctx) {
-		return mcp.INVALID_PARAMS
-	}
-	return mcp.RESOURCE_NOT_FOUND
 }
 
 // completer completes suffixes in the resource template and in the arguments of prompts.

@@ -144,7 +144,7 @@ func (p *pipe) take(ctx context.Context, line []byte) {
 }
 
 func (p *pipe) refuse(reason string) {
-	p.write(response{JSONRPC: mcp.JSONRPC_VERSION, ID: json.RawMessage("null"), Error: &responseError{Code: mcp.INVALID_REQUEST, Message: reason}})
+	p.write(newFailure(nil, responseError{Code: mcp.INVALID_REQUEST, Message: reason}))
 }
 
 // takeBack cancels a request that the client does not want answered.
@@ -214,7 +214,7 @@ func (m *piped) serve(ctx context.Context, line []byte) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			m.pipe.server.cfg.Logger.Error("panic", slog.String("kind", fmt.Sprintf("%T", cause)), slog.String("stack", string(debug.Stack())))
-			m.fail(mcp.INTERNAL_ERROR, "something failed on our side")
+			m.fail(responseError{Code: mcp.INTERNAL_ERROR, Message: "something failed on our side"})
 			m.answer(nil)
 		}
 	}()
@@ -238,7 +238,7 @@ func (m *piped) answer(answer mcp.JSONRPCMessage) {
 	}
 	switch {
 	case m.replaced != nil && m.id != nil:
-		m.pipe.write(response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.id, Error: m.replaced})
+		m.pipe.write(newFailure(m.id, *m.replaced))
 	case answer != nil:
 		m.pipe.write(answer)
 	}
@@ -256,12 +256,10 @@ func (m *piped) expose(err error) *fault.Error {
 
 func (m *piped) refuse(*fault.Error) bool { return false }
 
-func (m *piped) fail(code int, message string) {
-	m.replaced = &responseError{Code: code, Message: message}
-}
+func (m *piped) fail(failure responseError) { m.replaced = &failure }
 
 func (m *piped) notify(method string, params any) {
-	m.pipe.write(response{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+	m.pipe.write(newNotification(method, params))
 }
 
 func (m *piped) requestID() string { return "" }

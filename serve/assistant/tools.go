@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -109,27 +107,6 @@ func call(ctx context.Context, via carrier, o *op.Op, params *mcp.CallToolParams
 		return op.Answer{}, err
 	}
 	return c.Run(ctx)
-}
-
-// failed is a result that tells a model how to mend its call: first what to do, then the other fields at fault, the
-// code, and when to try again. It has no structured content, which would have to fit the output schema.
-func failed(f *fault.Error, requestID string) *mcp.CallToolResult {
-	var b strings.Builder
-	b.WriteString(f.Message())
-	for _, field := range f.Fields[min(1, len(f.Fields)):] {
-		b.WriteString("\n" + field.Field + " " + field.Reason)
-	}
-	b.WriteString("\ncode: " + string(f.Code))
-	if wait := f.RetrySeconds(); wait > 0 {
-		b.WriteString("\nretry after: " + strconv.Itoa(wait) + " s")
-	}
-	if f.Code == fault.Internal && requestID != "" {
-		b.WriteString("\nrequest id: " + requestID)
-	}
-	return &mcp.CallToolResult{
-		Content: []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: b.String()}},
-		IsError: true,
-	}
 }
 
 // progressToken is the token under which a client wants to hear of progress: a string or a number; nil for none.
