@@ -39,7 +39,9 @@ func TestAccuracy(t *testing.T) {
 		tally tally
 		least float64
 	}{
-		{"free names", ours.free, 0.95}, {"dates", ours.dates, 0.92}, {"nameserver sets", ours.nameservers, 0.97},
+		{"free names", ours.free, 0.95},
+		{"dates", ours.dates, 0.92},
+		{"nameserver sets", ours.nameservers, 0.97},
 		{"registrars", ours.registrar, 0.90},
 	} {
 		if bar.tally.share() < bar.least {
