@@ -258,7 +258,7 @@ func TestPages(t *testing.T) {
 		{"/docs/page.css", "text/css; charset=utf-8", nil},
 		{"/docs/swagger-ui-bundle.js", "application/javascript", []string{"SwaggerUIBundle"}},
 		{"/docs/swagger-ui.css", "text/css; charset=utf-8", []string{".swagger-ui"}},
-		{"/docs/favicon-32x32.png", "image/png", nil},
+		{"/icon.svg", "image/svg+xml", []string{"<svg"}},
 		{"/openapi.json", "application/json", []string{`"openapi":"3.1.1"`}},
 		{"/llms.txt", "text/plain; charset=utf-8", []string{
 			"### search_coffee: Search for coffee", "Use it when someone is thirsty.", `curl 'https://beans.test/api/coffee/search' --json '{"q":"mocha"}'`,

@@ -10,7 +10,7 @@ import (
 // overview is the part of the documentation that holds for every operation, in Markdown.
 func overview(base string) string {
 	var b strings.Builder
-	b.WriteString(`Every operation works without an account and without a key. A token shows real prices where others see masked ones.
+	b.WriteString(`Whatever asks for no scope works without an account and without a key. A token shows real prices where others see masked ones.
 
 **Requests.** Bodies are JSON of at most 1 MiB. Unknown, repeated and misspelt fields and query parameters are errors that name them.
 
@@ -24,12 +24,14 @@ func overview(base string) string {
 
 **Errors.** The body is ` + "`{\"error\": {\"code\", \"message\", \"request_id\", \"details\"}}`" + `; with ` + "`Accept: application/problem+json`" + ` it is a problem document (RFC 9457).
 
+<details><summary>All error codes</summary>
+
 | status | code | when |
 | --- | --- | --- |
 `)
 	for _, row := range fault.Codes() {
 		fmt.Fprintf(&b, "| %d | `%s` | %s |\n", row.Status, row.Code, row.When)
 	}
-	fmt.Fprintf(&b, "\nFor assistants: [llms.txt](%s/llms.txt).\n", base)
+	fmt.Fprintf(&b, "\n</details>\n\nFor assistants: [llms.txt](%s/llms.txt).\n", base)
 	return b.String()
 }

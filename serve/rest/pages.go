@@ -26,15 +26,14 @@ var assets embed.FS
 // pageKeeps is how long caches may keep what changes only with the binary.
 const pageKeeps = 5 * time.Minute
 
-// Content security policies: nothing from elsewhere, ever. Swagger UI writes style attributes and draws its icons
-// from data URLs.
+// Content security policies: nothing from elsewhere, ever, and nothing inline. Swagger UI draws its icons from data URLs.
 const (
 	plainPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	docsPolicy  = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	docsPolicy  = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 // swaggerFiles are the parts of Swagger UI that the reference page loads.
-var swaggerFiles = []string{"swagger-ui-bundle.js", "swagger-ui.css", "favicon-32x32.png"}
+var swaggerFiles = []string{"swagger-ui-bundle.js", "swagger-ui.css"}
 
 // addPages adds every route that is not an operation.
 func (s *server) addPages(cfg Config) {
@@ -45,6 +44,7 @@ func (s *server) addPages(cfg Config) {
 	}
 	s.page("GET /{$}", "landing", "text/html; charset=utf-8", plainPolicy, render("landing.html", about))
 	s.page("GET /style.css", "style", "text/css; charset=utf-8", plainPolicy, asset("style.css"))
+	s.page("GET /icon.svg", "style", "image/svg+xml", plainPolicy, asset("icon.svg"))
 	s.page("GET /openapi.json", "openapi", "application/json", plainPolicy, spec)
 	s.page("GET /llms.txt", "llms", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about))
 	s.page("GET /.well-known/api-catalog", "api-catalog", catalogType, plainPolicy, catalog(s.door.BaseURL()))
