@@ -125,8 +125,10 @@ func TestBootstrapInForce(t *testing.T) {
 			t.Cleanup(srv.Close)
 			served := make(chan string, 8)
 			log := slog.New(slog.NewTextHandler(writer(served), nil))
-			s, err := New(Config{Suffixes: noTable{}, BootstrapURL: srv.URL + path + "/", Logger: log,
-				Registry: Registry{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+			s, err := New(Config{
+				Suffixes: noTable{}, BootstrapURL: srv.URL + path + "/", Logger: log,
+				Registry: Registry{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,4 +147,17 @@ type writer chan string
 func (w writer) Write(p []byte) (int, error) {
 	w <- string(p)
 	return len(p), nil
+}
+
+// TestShielded shows that a panic while a reply is read becomes an unknown finding.
+func TestShielded(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{Suffixes: noTable{}, BootstrapURL: BootstrapOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if f := s.shielded(func() finding { panic("a mistake") }); f.status != Unknown || f.reason == "" {
+		t.Errorf("got %+v, want unknown with a reason", f)
+	}
 }

@@ -83,8 +83,8 @@ func (r *resolvers) ask(ctx context.Context, servers []string, guarded bool, nam
 	}
 	ctx, cancel := context.WithTimeout(ctx, dnsTry)
 	defer cancel()
-	for _, server := range servers {
-		host, code = server, r.query(ctx, server, guarded, name)
+	for i, server := range servers {
+		host, code = server, r.queryWithin(ctx, len(servers)-i, server, guarded, name)
 		if code == dnsNXDomain {
 			return host, code
 		}
@@ -120,6 +120,16 @@ func (r *resolvers) probe(ctx context.Context, server string, guarded bool, suff
 	default:
 		return true, time.Time{}, fmt.Errorf("probing for a wildcard: %s", code)
 	}
+}
+
+// queryWithin is query with the server's share of the time that is left for it and those after it.
+func (r *resolvers) queryWithin(ctx context.Context, left int, server string, guarded bool, name fqdn.Name) (code string) {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
+		defer cancel()
+	}
+	return r.query(ctx, server, guarded, name)
 }
 
 // query asks one server for the name's NS records.

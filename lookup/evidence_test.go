@@ -66,7 +66,9 @@ func TestRDAPEvidence(t *testing.T) {
 		{"404 cut inside the JSON", reply(404, rdapJSON, `{"errorCode":404,"ti`), lookup.Unknown, "404_malformed", 0},
 		{"404 with another error", reply(404, rdapJSON, `{"errorCode":429}`), lookup.Unknown, "404_doubtful", 0},
 		{"404 about the TLD", reply(404, rdapJSON, `{"errorCode":404,"title":"TLD not supported"}`), lookup.Unknown, "404_doubtful", 0},
-		{"404 of another host", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere+"domain/a.com", 302) }, lookup.Unknown, "404_elsewhere", 0},
+		{"404 of another host", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere+"domain/a.com", http.StatusFound)
+		}, lookup.Unknown, "404_elsewhere", 0},
 		{"404 after a redirect on the host", func(w http.ResponseWriter, r *http.Request) {
 			if !strings.HasPrefix(r.URL.Path, "/moved/") {
 				http.Redirect(w, r, "/moved"+r.URL.Path, http.StatusMovedPermanently)
@@ -84,9 +86,9 @@ func TestRDAPEvidence(t *testing.T) {
 		{"429 without", reply(429, rdapJSON, `{}`), lookup.Unknown, "429", 30 * time.Second},
 		{"500", reply(500, rdapJSON, `{"errorCode":500}`), lookup.Unknown, "500", 0},
 		{"503 with seconds", header(503, "Retry-After", "3"), lookup.Unknown, "503", 3 * time.Second},
-		{"a redirect to itself", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 302) }, lookup.Unknown, "redirect", 0},
+		{"a redirect to itself", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, lookup.Unknown, "redirect", 0},
 		{"a redirect to the metadata service", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://169.254.169.254/domain/a.com", 302)
+			http.Redirect(w, r, "http://169.254.169.254/domain/a.com", http.StatusFound)
 		}, lookup.Unknown, "refused", 0},
 		{"a connection that ends", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, lookup.Unknown, "network", 0},
 	} {

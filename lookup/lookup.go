@@ -65,7 +65,7 @@ type Evidence struct {
 // An Answer is a verdict with the published registration data. It is shared: do not change what it points to.
 type Answer struct {
 	Verdict
-	Record    record.Record // zero but for a registered name
+	Record    record.Record // for a registered name; otherwise Domain alone
 	Servers   []string      // those that were asked, in order: RDAP base URLs and WHOIS hosts
 	Source    string        // "rdap", "whois", or "merged" when the record draws on more than one reply; empty without a record
 	Warnings  []string      // what could not be learnt, and why
@@ -102,7 +102,7 @@ type Config struct {
 	RootCAs      *x509.CertPool   // nil: the system's, with Registry.CAFile if that is given
 	Resolver     guard.Resolver   // finds the addresses of servers; nil: the system's
 	Now          func() time.Time // nil: time.Now
-	Logger       *slog.Logger     // of the bootstrap refresh; nil: silent
+	Logger       *slog.Logger     // of the bootstrap refresh, and of our own mistakes; nil: silent
 
 	SearchTime   time.Duration // a verdict; default 4 s
 	LookupTime   time.Duration // a look-up; default 8 s

@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +100,9 @@ func (s *Service) race(ctx context.Context, f *finding, name, suffix fqdn.Name) 
 		}
 	}
 	registry := make(chan finding, 1)
-	go func() { registry <- s.askRegistry(ctx, name, suffix, false) }()
+	go func() {
+		registry <- s.shielded(func() finding { return s.askRegistry(ctx, name, suffix, false) })
+	}()
 	for registry != nil || dns != nil && !f.known() {
 		select {
 		case g := <-dns:
@@ -123,6 +126,18 @@ func (s *Service) race(ctx context.Context, f *finding, name, suffix fqdn.Name) 
 	return weak
 }
 
+// shielded turns a panic into an unknown finding: replies are hostile, and a mistake in reading one must not end the
+// program.
+func (s *Service) shielded(ask func() finding) (f finding) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.Logger.Error("reading a reply panicked", "panic", p, "stack", string(debug.Stack()))
+			f = finding{status: Unknown, confidence: ByNone, reason: "a reply could not be read"}
+		}
+	}()
+	return ask()
+}
+
 // takeDNS adds a delegation. Anything else adds its evidence only, and comes back for later.
 func (f *finding) takeDNS(g finding) (weak finding) {
 	if g.status == Registered {
@@ -142,25 +157,29 @@ func (s *Service) startDNS(ctx context.Context, name, suffix fqdn.Name) chan fin
 	}
 	out := make(chan finding, 1)
 	go func() {
-		start := time.Now()
-		host, code := s.dns.ask(ctx, servers, guarded, name, suffix)
-		f := finding{status: Unknown, evidence: []Evidence{{Source: "dns", Host: host, Code: code, Elapsed: time.Since(start)}}}
-		switch code {
-		case dnsDelegated:
-			f.status, f.confidence = Registered, ByDNS
-		case dnsNXDomain:
-			f.status, f.confidence, f.reason = LikelyAvailable, ByDNS, "DNS does not know the name, and the registry did not say"
-		}
-		out <- f
+		out <- s.shielded(func() finding { return s.askDNS(ctx, servers, guarded, name, suffix) })
 	}()
 	return out
+}
+
+func (s *Service) askDNS(ctx context.Context, servers []string, guarded bool, name, suffix fqdn.Name) finding {
+	start := time.Now()
+	host, code := s.dns.ask(ctx, servers, guarded, name, suffix)
+	f := finding{status: Unknown, evidence: []Evidence{{Source: "dns", Host: host, Code: code, Elapsed: time.Since(start)}}}
+	switch code {
+	case dnsDelegated:
+		f.status, f.confidence = Registered, ByDNS
+	case dnsNXDomain:
+		f.status, f.confidence, f.reason = LikelyAvailable, ByDNS, "DNS does not know the name, and the registry did not say"
+	}
+	return f
 }
 
 // look finds a verdict and the published record. The registry is always asked.
 func (s *Service) look(ctx context.Context, name, suffix fqdn.Name) Answer {
 	f := finding{status: Unknown, confidence: ByNone}
 	if !s.beforeAsking(&f, name, suffix) {
-		f.add(s.askRegistry(ctx, name, suffix, true))
+		f.add(s.shielded(func() finding { return s.askRegistry(ctx, name, suffix, true) }))
 		if !f.known() {
 			f.add(s.zone(name))
 		}

@@ -131,7 +131,7 @@ func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
 		ctx, cancel := s.during(ctx, budget)
 		defer cancel()
 		v := s.search(ctx, registrable, suffix)
-		return v, v.keep(full), nil
+		return v, v.keep(full || ctx.Err() == nil), nil
 	})
 	if err != nil {
 		return s.unanswered(registrable, suffix)
@@ -152,7 +152,7 @@ func (s *Service) Domain(ctx context.Context, name fqdn.Name) (Answer, error) {
 		ctx, cancel := s.during(ctx, budget)
 		defer cancel()
 		a := s.look(ctx, registrable, suffix)
-		expires := a.keep(full)
+		expires := a.keep(full || ctx.Err() == nil)
 		s.verdicts.Put(registrable, a.Verdict, expires) // a look-up knows at least what a search would
 		return a, expires, nil
 	})
@@ -166,11 +166,12 @@ func (s *Service) Domain(ctx context.Context, name fqdn.Name) (Answer, error) {
 	return a, nil
 }
 
-// budget is the time for an answer within the limit and the caller's deadline, and whether it is the whole limit.
+// budget is the time for an answer within the limit and the caller's deadline, and whether that is about the limit:
+// a caller who starts with just the limit has a little less left by now.
 func (s *Service) budget(ctx context.Context, limit time.Duration) (d time.Duration, full bool) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline) - margin; left < limit {
-			return left, false
+			return left, left > limit*3/4
 		}
 	}
 	return limit, true
@@ -201,10 +202,10 @@ func (s *Service) unanswered(name, suffix fqdn.Name) Verdict {
 	}
 }
 
-// keep is until when a verdict may be cached. An unknown one that an impatient caller cut short is not held
-// against those with more time.
-func (v Verdict) keep(full bool) time.Time {
-	if v.Status == Unknown && !full {
+// keep is until when a verdict may be cached. An unknown one for which the time was cut short by an impatient caller
+// is not held against those with more.
+func (v Verdict) keep(complete bool) time.Time {
+	if v.Status == Unknown && !complete {
 		return time.Time{}
 	}
 	return v.FreshUntil

@@ -136,8 +136,10 @@ func TestDecodeLenient(t *testing.T) {
 			return reflect.DeepEqual(r.Status, []string{"clientHold", "pendingDelete"})
 		}},
 		{"lists that are null", `"status":null,"entities":null,"nameservers":null,"events":null`, func(r record.Record) bool { return r.Status == nil }},
-		{"values of another kind", `"status":[1,{},[],null,"active"],"events":[7,{"eventAction":1,"eventDate":[]}],"secureDNS":"x","entities":{"roles":"registrar","vcardArray":["vcard",[["fn",{},"text","R"]]]}`,
-			func(r record.Record) bool { return len(r.Status) == 1 && r.Registrar.Name == "R" }},
+		{
+			"values of another kind", `"status":[1,{},[],null,"active"],"events":[7,{"eventAction":1,"eventDate":[]}],"secureDNS":"x","entities":{"roles":"registrar","vcardArray":["vcard",[["fn",{},"text","R"]]]}`,
+			func(r record.Record) bool { return len(r.Status) == 1 && r.Registrar.Name == "R" },
+		},
 		{"a truth value as a string", `"secureDNS":{"delegationSigned":"true"}`, func(r record.Record) bool { return r.DNSSEC == record.SignedYes }},
 		{"a zone signed without a delegation", `"secureDNS":{"zoneSigned":true}`, func(r record.Record) bool { return r.DNSSEC == record.SignedUnknown }},
 		{"a numeric registrar id", `"entities":[{"roles":["registrar"],"publicIds":[{"type":"IANA Registrar ID","identifier":1}]}]`, func(r record.Record) bool { return r.Registrar.IANAID == "1" }},
@@ -145,25 +147,35 @@ func TestDecodeLenient(t *testing.T) {
 		{"a raw line feed in a string", "\"entities\":[{\"roles\":[\"registrar\"],\"vcardArray\":[\"vcard\",[[\"fn\",{},\"text\",\"A\nB\"]]]}]", func(r record.Record) bool { return r.Registrar.Name == "A B" }},
 		{"a date without a zone", `"events":[{"eventAction":"expiration","eventDate":"2030-01-02T03:04:05"}]`, func(r record.Record) bool { return r.Expires.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)) }},
 		{"a date that is none", `"events":[{"eventAction":"expiration","eventDate":"0000-00-00T00:00:00Z"}]`, func(r record.Record) bool { return r.Expires.IsZero() }},
-		{"the registry's expiration before the registrar's", `"events":[{"eventAction":"registrar expiration","eventDate":"2031-01-01T00:00:00Z"},{"eventAction":"expiration","eventDate":"2030-01-01T00:00:00Z"}]`,
-			func(r record.Record) bool { return r.Expires.Year() == 2030 }},
-		{"a placeholder instead of a name", `"entities":[{"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text","REDACTED FOR PRIVACY"],["org",{},"text","Data Redacted"]]]}]`,
-			func(r record.Record) bool { return r.Registrant == (record.Contact{}) && len(r.Redacted) == 2 }},
-		{"a redaction remark", `"entities":[{"roles":["registrant"],"remarks":[{"title":"REDACTED FOR PRIVACY","type":"object redacted due to authorization"}],"vcardArray":["vcard",[["adr",{"cc":"us"},"text",["","","","","","",""]]]]}]`,
+		{
+			"the registry's expiration before the registrar's", `"events":[{"eventAction":"registrar expiration","eventDate":"2031-01-01T00:00:00Z"},{"eventAction":"expiration","eventDate":"2030-01-01T00:00:00Z"}]`,
+			func(r record.Record) bool { return r.Expires.Year() == 2030 },
+		},
+		{
+			"a placeholder instead of a name", `"entities":[{"roles":["registrant"],"vcardArray":["vcard",[["fn",{},"text","REDACTED FOR PRIVACY"],["org",{},"text","Data Redacted"]]]}]`,
+			func(r record.Record) bool { return r.Registrant == (record.Contact{}) && len(r.Redacted) == 2 },
+		},
+		{
+			"a redaction remark", `"entities":[{"roles":["registrant"],"remarks":[{"title":"REDACTED FOR PRIVACY","type":"object redacted due to authorization"}],"vcardArray":["vcard",[["adr",{"cc":"us"},"text",["","","","","","",""]]]]}]`,
 			func(r record.Record) bool {
 				return r.Registrant.Country == "US" && reflect.DeepEqual(r.Redacted, []string{"registrant.name", "registrant.organization"})
-			}},
-		{"a long text", `"entities":[{"roles":["registrar"],"vcardArray":["vcard",[["fn",{},"text","` + strings.Repeat("ü", 4000) + `"]]]}]`,
+			},
+		},
+		{
+			"a long text", `"entities":[{"roles":["registrar"],"vcardArray":["vcard",[["fn",{},"text","` + strings.Repeat("ü", 4000) + `"]]]}]`,
 			func(r record.Record) bool {
 				return len(r.Registrar.Name) <= record.MaxField && utf8.ValidString(r.Registrar.Name)
-			}},
+			},
+		},
 		{"a link to a script", `"links":[{"rel":"related","href":"javascript:alert(1)/domain/","type":"application/rdap+json"}]`, func(r record.Record) bool { return r.RegistrarRDAP == "" }},
 		{"a link with a user", `"links":[{"rel":"related","href":"https://u:p@x/domain/a.com","type":"application/rdap+json"}]`, func(r record.Record) bool { return r.RegistrarRDAP == "" }},
 		{"a link to a page", `"links":[{"rel":"related","href":"https://x.example/","type":"text/html"}]`, func(r record.Record) bool { return r.RegistrarRDAP == "" }},
-		{"too many of everything", `"status":[` + list(100, `"s%d"`) + `],"nameservers":[` + list(100, `{"ldhName":"ns%d.a.com"}`) + `],"entities":[` + list(100, `{"roles":["x%d"]}`) + `,{"roles":["registrar"],"vcardArray":["vcard",[["fn",{},"text","late"]]]}]`,
+		{
+			"too many of everything", `"status":[` + list(100, `"s%d"`) + `],"nameservers":[` + list(100, `{"ldhName":"ns%d.a.com"}`) + `],"entities":[` + list(100, `{"roles":["x%d"]}`) + `,{"roles":["registrar"],"vcardArray":["vcard",[["fn",{},"text","late"]]]}]`,
 			func(r record.Record) bool {
 				return len(r.Status) == record.MaxStatus && len(r.Nameservers) == record.MaxNameservers && r.Registrar.Name == ""
-			}},
+			},
+		},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
