@@ -28,8 +28,9 @@ type term struct {
 
 // Limits of a query.
 const (
-	mostWords   = 12  // further words are not looked for
-	wholePoints = 600 // of the most important word
+	mostText    = 1024 // bytes; what follows is left out
+	mostWords   = 12   // further words are not looked for
+	wholePoints = 600  // of the most important word
 	rareWeight  = 1.0
 )
 
@@ -38,7 +39,7 @@ const shortestPrefix = 3
 
 // parse makes a query of a domain, a label, a phrase or a URL. The caller holds the lock.
 func (x *Index) parse(text string) query {
-	text = stripURL(fold(strings.TrimSpace(text)))
+	text = stripURL(fold(strings.TrimSpace(text[:min(len(text), mostText)])))
 	var q query
 	if !strings.ContainsAny(text, " \t\n") {
 		if label, suffix, dotted := strings.Cut(text, "."); dotted {
