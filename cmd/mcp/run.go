@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/namewharf/namewharf/batch"
+	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/build"
+	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/remote"
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/tld"
+	"github.com/namewharf/namewharf/tools"
+)
+
+// tokenVariable is the environment variable with the access token of who asks over stdio or through -backend.
+const tokenVariable = "NAMEWHARF_TOKEN"
+
+// options are the flags.
+type options struct {
+	stand          backend.Config
+	face           front.Settings
+	backend        string
+	tools, exclude settings.List
+	readOnly       bool
+}
+
+func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
+	o := &options{}
+	fs := flag.NewFlagSet("mcp", flag.ContinueOnError)
+	fs.StringVar(&o.face.Addr, "http", "", "`host:port` to serve HTTP on; port 0 picks one (default stdio)")
+	fs.StringVar(&o.backend, "backend", "", "base `URL` of a public API to call instead of looking names up in this process")
+	fs.Var(&o.tools, "tools", "`names` of the only tools to offer, separated by commas")
+	fs.Var(&o.exclude, "exclude-tools", "`names` of tools not to offer, separated by commas")
+	fs.BoolVar(&o.readOnly, "read-only", false, "offer no tool that changes something")
+	o.face.SharedFlags(fs)
+	o.stand.StoreFlags(fs, dataDir(environ))
+	o.stand.LookupFlags(fs)
+	words, err := settings.Parse(fs, args, environ, stdout)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(words) > 0:
+		return nil, errors.New("takes flags only; -h lists them")
+	case o.backend != "" && (o.stand.Demo || o.stand.RegistryFile != ""):
+		return nil, errors.New("-backend looks names up elsewhere; leave -demo and -registry out")
+	case o.stand.Demo && o.face.Addr != "" && !front.Loopback(o.face.Addr):
+		return nil, errors.New("-demo needs a loopback address such as -http 127.0.0.1:8081")
+	}
+	return o, nil
+}
+
+// dataDir is where programs of this user keep data: an assistant starts this program from any directory.
+func dataDir(environ func(string) (string, bool)) string {
+	if dir, ok := environ("XDG_DATA_HOME"); ok && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "namewharf")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), "namewharf")
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		return filepath.Join(home, "Library", "Application Support", "namewharf")
+	case "windows":
+		return filepath.Join(home, "AppData", "Local", "namewharf")
+	}
+	return filepath.Join(home, ".local", "share", "namewharf")
+}
+
+// run serves until ctx or the input ends. Its errors are one clear line.
+func run(ctx context.Context, args []string, environ func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) error {
+	o, err := parse(args, environ, stderr) // on stdio nothing but JSON-RPC goes to stdout, the usage included
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log := o.face.Logger(stderr)
+	listener := net.Listener(nil)
+	if o.face.Addr != "" {
+		if listener, err = o.face.Listen(); err != nil {
+			return err
+		}
+		defer listener.Close()
+	}
+	token, _ := environ(tokenVariable)
+	set, table, stop, err := open(ctx, o, token, dataDir(environ), log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	config := assistant.Config{
+		Set: set, Resources: tools.NewReference(set, table), Version: build.Version(), Logger: log,
+		Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
+		SignIn: "set " + tokenVariable + " to an access token",
+	}
+	if listener == nil {
+		return serveStdio(ctx, config, o, token, stdin, stdout)
+	}
+	return serveHTTP(ctx, config, o, listener, environ, stdout)
+}
+
+// open returns the operations: of the API behind -backend, or looked up in this process.
+func open(ctx context.Context, o *options, token, dir string, log *slog.Logger) (*op.Set, *tld.Table, func() error, error) {
+	if o.backend != "" {
+		api, err := remote.New(o.backend, token)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("-backend %w", err)
+		}
+		set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now}) // described here, run there
+		batch.Add(set)
+		return set.Via(api.Call), tld.DefaultTable(), func() error { return nil }, nil
+	}
+	o.stand.Logger, o.stand.Now = log, time.Now
+	back, err := backend.Open(ctx, o.stand, dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	set := tools.New(tools.Config{
+		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices,
+		BaseURL: o.face.BaseURL, Secret: back.Secret, Now: time.Now,
+	})
+	batch.Add(set)
+	return set, back.Table, back.Close, nil
+}
+
+func serveStdio(ctx context.Context, config assistant.Config, o *options, token string, stdin io.Reader, stdout io.Writer) error {
+	if token != "" && o.backend == "" {
+		caller, err := door.NoTokens.Caller(ctx, token, "")
+		if err != nil {
+			return fmt.Errorf("%s: %w", tokenVariable, err)
+		}
+		config.Caller = caller
+	}
+	server, err := assistant.New(config)
+	if err != nil {
+		return err
+	}
+	return server.Stdio(ctx, stdin, stdout)
+}
+
+func serveHTTP(ctx context.Context, config assistant.Config, o *options, listener net.Listener, environ func(string) (string, bool), stdout io.Writer) error {
+	proxies, err := o.face.Proxies()
+	if err != nil {
+		return err
+	}
+	tracer, flush, err := front.Tracer(ctx, "mcp", environ)
+	if err != nil {
+		return err
+	}
+	defer flush()
+	metrics := door.NewMetrics(config.Version)
+	config.Door = door.New(door.Config{
+		BaseURL: o.face.BaseURL, Gate: door.NoTokens, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
+		Logger: config.Logger, Metrics: metrics, Tracer: tracer, Now: time.Now,
+	})
+	server, err := assistant.New(config)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", server.Handler(o.face.BaseURL+"/mcp", false))
+	mux.Handle("/mcp/signed-in", server.Handler(o.face.BaseURL+"/mcp/signed-in", true))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	return o.face.Serve(ctx, listener, mux, metrics.Handler(), config.Logger, func() {
+		fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
+	})
+}

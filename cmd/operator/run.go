@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A usageError is a call that cannot be carried out as it was typed. Nothing was done.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// A command is one thing that the operator can do.
+type command struct {
+	words string // what is typed, e.g. "listing import"
+	args  string // what follows the words, for the usage
+	doc   string
+	flags func(*flag.FlagSet, *options)
+	do    func(context.Context, *desk, []string) error
+}
+
+// commands in the order of the help.
+var commands = []command{
+	{"listing import", "FILE.csv", "put the names of a CSV file up for sale", listingFlags, importListings},
+	{"pricing import", "FILE", "take registration prices from a CSV file or a registrar's JSON price feed", nil, importPrices},
+	{"db migrate", "", "bring the schema up to date", nil, migrateDB},
+	{"db backup", "FILE", "write a copy of the embedded store", nil, backupDB},
+	{"db check", "", "look for damage and for settings that risk what is stored", nil, checkDB},
+}
+
+// options are the flags of all commands.
+type options struct {
+	data, db, env   string
+	json            bool
+	dryRun, partial bool
+}
+
+// A desk is where a command works: the options, the store once it is asked for, and where to write.
+type desk struct {
+	options
+	stdout, stderr io.Writer
+	store          *store.DB
+}
+
+// defaultData is the directory of the embedded store, the same as the public API's.
+const defaultData = "./data"
+
+func run(ctx context.Context, args []string, environ func(string) (string, bool), stdout, stderr io.Writer) error {
+	d := &desk{stdout: stdout, stderr: stderr}
+	fs := flag.NewFlagSet("operator", flag.ContinueOnError)
+	fs.StringVar(&d.data, "data", defaultData, "`directory` of the embedded store and the price list")
+	fs.StringVar(&d.db, "db", "", "`postgres://…` instead of the embedded store")
+	fs.BoolVar(&d.json, "json", false, "print JSON instead of a table")
+	for _, c := range commands {
+		if c.flags != nil {
+			c.flags(fs, &d.options)
+		}
+	}
+	words, err := settings.Parse(fs, args, environ, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		printCommands(stdout)
+		return nil
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	c, rest, err := find(words)
+	if err != nil {
+		return err
+	}
+	if want := len(strings.Fields(c.args)); len(rest) != want {
+		return usagef("usage: operator %s", strings.TrimSpace(c.words+" "+c.args))
+	}
+	defer d.close()
+	return c.do(ctx, d, rest)
+}
+
+// find matches the words typed with a command and returns those behind it.
+func find(words []string) (command, []string, error) {
+	for _, c := range commands {
+		n := len(strings.Fields(c.words))
+		if len(words) >= n && strings.Join(words[:n], " ") == c.words {
+			return c, words[n:], nil
+		}
+	}
+	if len(words) == 0 {
+		return command{}, nil, usagef("say what to do; -h lists the commands")
+	}
+	return command{}, nil, usagef("there is no command %q; -h lists the commands", strings.Join(words[:min(2, len(words))], " "))
+}
+
+func printCommands(w io.Writer) {
+	fmt.Fprintln(w, "\nCommands (flags may stand before or behind the words):")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range commands {
+		fmt.Fprintf(t, "  operator %s\t%s\n", strings.TrimSpace(c.words+" "+c.args), c.doc)
+	}
+	t.Flush()
+}
+
+// open opens the store once.
+func (d *desk) open(ctx context.Context, migrate bool) (*store.DB, error) {
+	if d.store != nil {
+		return d.store, nil
+	}
+	var err error
+	d.store, err = store.Open(ctx, store.Config{
+		URL: d.db, Dir: d.data, NoMigrate: !migrate, Now: time.Now,
+		Logger: slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	return d.store, err
+}
+
+func (d *desk) close() {
+	if d.store != nil {
+		d.store.Close()
+	}
+}
+
+// print writes the value as JSON with -json, else calls table.
+func (d *desk) print(value any, table func(w io.Writer)) error {
+	if d.json {
+		e := json.NewEncoder(d.stdout)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(value)
+	}
+	w := tabwriter.NewWriter(d.stdout, 0, 0, 2, ' ', 0)
+	table(w)
+	return w.Flush()
+}

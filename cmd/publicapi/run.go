@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/namewharf/namewharf/batch"
+	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/build"
+	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/rest"
+	"github.com/namewharf/namewharf/tools"
+)
+
+// run serves until ctx ends. Its errors are one clear line.
+func run(ctx context.Context, args []string, environ func(string) (string, bool), stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("publicapi", flag.ContinueOnError)
+	face := front.Flags(fs, "127.0.0.1:8080")
+	var stand backend.Config
+	stand.StoreFlags(fs, defaultData)
+	stand.LookupFlags(fs)
+	words, err := settings.Parse(fs, args, environ, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err == nil && len(words) > 0 {
+		err = errors.New("takes flags only; -h lists them")
+	}
+	if err == nil && stand.Demo && !front.Loopback(face.Addr) {
+		err = errors.New("-demo needs a loopback -addr such as 127.0.0.1:8080")
+	}
+	if err != nil {
+		return err
+	}
+	proxies, err := face.Proxies()
+	if err != nil {
+		return err
+	}
+	log := face.Logger(stderr)
+	listener, err := face.Listen()
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+
+	stand.Logger, stand.Now = log, time.Now
+	back, err := backend.Open(ctx, stand, defaultData)
+	if err != nil {
+		return err
+	}
+	defer back.Close()
+
+	tracer, flush, err := front.Tracer(ctx, "publicapi", environ)
+	if err != nil {
+		return err
+	}
+	defer flush()
+	set := tools.New(tools.Config{
+		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices,
+		BaseURL: face.BaseURL, Secret: back.Secret, Now: time.Now,
+	})
+	batch.Add(set)
+	metrics := door.NewMetrics(build.Version())
+	d := door.New(door.Config{
+		BaseURL: face.BaseURL, Gate: door.NoTokens, Limits: face.Limits(time.Now), TrustedProxies: proxies,
+		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
+	})
+	mcp, err := assistant.New(assistant.Config{
+		Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcp.Handler(face.BaseURL+"/mcp", false))
+	mux.Handle("/mcp/signed-in", mcp.Handler(face.BaseURL+"/mcp/signed-in", true))
+	mux.Handle("/", rest.New(rest.Config{
+		Door: d, Set: set, Version: build.Version(), MCP: face.BaseURL + "/mcp", Ready: back.Ready,
+	}))
+	return face.Serve(ctx, listener, mux, metrics.Handler(), log, func() {
+		fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
+		if back.Demo != nil {
+			printDemo(stdout, face.BaseURL, back.Demo.Samples())
+		}
+	})
+}
+
+// defaultData is the directory of the embedded store.
+const defaultData = "./data"

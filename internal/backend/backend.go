@@ -1,0 +1,189 @@
+// Package backend opens what the operations stand on, for every program alike: the store, the market, the suffixes
+// and the look-up service, or the demo's own registry.
+package backend
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/lookup"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/tld"
+)
+
+// Config says where things are. Fill it by [StoreFlags] and [LookupFlags].
+type Config struct {
+	Data         string // directory of the embedded store and the price list
+	DB           string // postgres://…, instead of the embedded store
+	Demo         bool   // an in-process registry and sample listings; the store is temporary unless Data is given
+	RegistryFile string // JSON with servers that replace the built-in ones
+	BootstrapURL string // empty: IANA's; "off": no refresh
+
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// PricesFile is the operator's price list in the data directory; it is laid over the built-in one while the
+// programs run.
+const PricesFile = "prices.csv"
+
+// StoreFlags defines -data and -db. The default directory is that of the program.
+func (c *Config) StoreFlags(fs *flag.FlagSet, dir string) {
+	fs.StringVar(&c.Data, "data", "", "`directory` of the embedded store and the price list (default "+dir+")")
+	fs.StringVar(&c.DB, "db", "", "`postgres://…` instead of the embedded store; then any number of processes may run")
+}
+
+// LookupFlags defines -demo, -registry and -bootstrap-url.
+func (c *Config) LookupFlags(fs *flag.FlagSet) {
+	fs.BoolVar(&c.Demo, "demo", false, "ask an in-process demo registry and sell sample listings; loopback only")
+	fs.StringVar(&c.RegistryFile, "registry", "", "JSON `file` with registries' servers that replace the built-in ones")
+	fs.StringVar(&c.BootstrapURL, "bootstrap-url", "", "`URL` of the RDAP bootstrap file, or off (default IANA's)")
+}
+
+// A Backend is everything opened. Close it after the doors.
+type Backend struct {
+	DB     *store.DB
+	Market *market.Market
+	Lookup *lookup.Service
+	Table  *tld.Table
+	Prices *tld.Prices
+	Demo   *registry.Registry // nil without -demo
+	Secret []byte             // seals cursors
+
+	log     *slog.Logger
+	closers []func() error // run in reverse order
+}
+
+// Open opens everything; dir is the data directory where Data is empty. Errors are one clear line.
+func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
+	b := &Backend{Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()), log: cfg.Logger}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	if cfg.Data == "" {
+		cfg.Data = dir
+		if cfg.Demo {
+			if cfg.Data, err = os.MkdirTemp("", "namewharf-demo-"); err != nil {
+				return nil, err
+			}
+			b.onClose(func() error { return os.RemoveAll(cfg.Data) })
+		}
+	}
+	if err := b.openStore(ctx, cfg); err != nil {
+		return nil, err
+	}
+	b.watchPrices(ctx, filepath.Join(cfg.Data, PricesFile))
+	if err := b.openLookup(cfg); err != nil {
+		return nil, err
+	}
+	if b.Market, err = market.New(ctx, market.Config{DB: b.DB, Logger: cfg.Logger}); err != nil {
+		return nil, err
+	}
+	b.onClose(func() error { b.Market.Close(); return nil })
+	if cfg.Demo {
+		return b, b.listSamples(ctx)
+	}
+	return b, nil
+}
+
+func (b *Backend) onClose(f func() error) { b.closers = append(b.closers, f) }
+
+// Close closes everything in reverse order.
+func (b *Backend) Close() error {
+	var errs []error
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		errs = append(errs, b.closers[i]())
+	}
+	b.closers = nil
+	return errors.Join(errs...)
+}
+
+func (b *Backend) openStore(ctx context.Context, cfg Config) (err error) {
+	b.DB, err = store.Open(ctx, store.Config{URL: cfg.DB, Dir: cfg.Data, Logger: cfg.Logger, Now: cfg.Now})
+	if err != nil {
+		return err
+	}
+	b.onClose(b.DB.Close)
+	b.Secret, err = b.DB.Secret(ctx, "cursors")
+	return err
+}
+
+// watchPrices keeps the operator's price list in force and says in the log what came of it.
+func (b *Backend) watchPrices(ctx context.Context, path string) {
+	ctx, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		b.Prices.Watch(ctx, path, func(err error) {
+			if err != nil {
+				b.log.Error("the price list is not taken; the prices before stay in force", "error", err)
+				return
+			}
+			b.log.Info("the price list is in force", "suffixes", b.Prices.Book().Len())
+		})
+	})
+	b.onClose(func() error { stop(); running.Wait(); return nil })
+}
+
+func (b *Backend) openLookup(cfg Config) (err error) {
+	config := lookup.Config{Suffixes: b.Table, BootstrapURL: cfg.BootstrapURL, Resolvers: lookup.SystemResolvers(), Logger: cfg.Logger, Now: cfg.Now}
+	file, name := []byte(nil), "-registry "+cfg.RegistryFile
+	switch {
+	case cfg.RegistryFile != "":
+		if file, err = os.ReadFile(cfg.RegistryFile); err != nil {
+			return fmt.Errorf("-registry: %w", err)
+		}
+	case cfg.Demo:
+		if b.Demo, err = registry.Start(registry.Config{Now: cfg.Now}); err != nil {
+			return err
+		}
+		b.onClose(b.Demo.Close)
+		file, name = b.Demo.File(), "demo registry"
+		config.BootstrapURL, config.Resolvers = lookup.BootstrapOff, nil // the demo asks nobody outside
+	}
+	if file != nil {
+		if config.Registry, err = lookup.ParseRegistry(file); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if b.Lookup, err = lookup.New(config); err != nil {
+		return err
+	}
+	b.onClose(func() error { b.Lookup.Close(); return nil })
+	return nil
+}
+
+// listSamples puts the demo's listings up for sale, which leaves those of an earlier demo on the same store alone.
+func (b *Backend) listSamples(ctx context.Context) error {
+	report, err := b.Market.Import(ctx, market.Demo(), market.ImportOptions{Environment: market.Live})
+	if err == nil && len(report.Bad) > 0 {
+		err = fmt.Errorf("sample listings: %s", report.Bad[0])
+	}
+	return err
+}
+
+// readyTime bounds the question whether the store answers.
+const readyTime = 2 * time.Second
+
+// Ready is nil while requests can be answered.
+func (b *Backend) Ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	if err := b.DB.Read(ctx, func(tx store.Tx) error {
+		var one int
+		return tx.QueryRow(ctx, `SELECT 1`).Scan(&one)
+	}); err != nil {
+		return errors.New("the store does not answer")
+	}
+	return nil
+}
