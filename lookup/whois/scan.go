@@ -171,26 +171,8 @@ func (s *scanner) heading(indent int) bool {
 
 // bare takes a line without a known label.
 func (s *scanner) bare(line string, indent int) {
-	s.label = s.foldLabel(line)
-	if _, opens := s.words.opens[string(s.label)]; opens && !(s.pending == fieldNameserver && s.filled && s.deep) {
-		s.heading(indent)
+	if len(line) <= maxLabel && s.title(line, indent) {
 		return
-	}
-	if _, after, ok := strings.Cut(line, " / "); ok && len(after) < 48 {
-		s.label = s.foldLabel(after)
-		if _, opens := s.words.opens[string(s.label)]; opens {
-			s.heading(indent)
-			return
-		}
-	}
-	if gap := strings.IndexByte(line, '\t'); gap > 0 || strings.Contains(line, "   ") {
-		if gap <= 0 {
-			gap = strings.Index(line, "   ")
-		}
-		s.label = s.foldLabel(line[:gap])
-		if s.words.find(s.in, s.label) != fieldNone && s.labelled(strings.Trim(line[gap:], " \t"), indent) {
-			return
-		}
 	}
 	for _, l := range s.words.leads {
 		if len(line) > len(l.text) && line[len(l.text)] <= ' ' && hasPrefixFold(line, l.text) {
@@ -213,6 +195,32 @@ func (s *scanner) bare(line string, indent int) {
 	if s.pending != fieldNameserver {
 		s.pending = fieldNone
 	}
+}
+
+// title takes a line without a colon that is a heading, or a label and its value in two columns.
+func (s *scanner) title(line string, indent int) bool {
+	s.label = s.foldLabel(line)
+	if _, opens := s.words.opens[string(s.label)]; opens && !(s.pending == fieldNameserver && s.filled && s.deep) {
+		s.heading(indent)
+		return true
+	}
+	if _, after, ok := strings.Cut(line, " / "); ok && len(after) < 48 {
+		s.label = s.foldLabel(after)
+		if _, opens := s.words.opens[string(s.label)]; opens {
+			s.heading(indent)
+			return true
+		}
+	}
+	if gap := strings.IndexByte(line, '\t'); gap > 0 || strings.Contains(line, "   ") {
+		if gap <= 0 {
+			gap = strings.Index(line, "   ")
+		}
+		s.label = s.foldLabel(line[:gap])
+		if s.words.find(s.in, s.label) != fieldNone && s.labelled(strings.Trim(line[gap:], " \t"), indent) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *scanner) enter(in section, pending field, indent int) {
@@ -250,11 +258,14 @@ func split(line string) (label, value string, ok bool) {
 	return line[:i], strings.TrimRight(strings.TrimLeft(line[i+1:], " \t."), " \t"), true
 }
 
+// maxLabel is the longest label, up to any remark in brackets.
+const maxLabel = 96
+
 // foldLabel brings a label into the form of labels.txt, in s.label's memory.
 func (s *scanner) foldLabel(label string) []byte {
-	if len(label) > 64 {
+	if len(label) > maxLabel {
 		label, _, _ = strings.Cut(label, "(")
-		if len(label) > 96 {
+		if len(label) > maxLabel {
 			return s.label[:0]
 		}
 	}

@@ -8,8 +8,11 @@ import (
 // clean turns the bytes of a reply into text: UTF-8 as it is, anything else read as ISO 8859-1; lines end in "\n";
 // control characters (C0, C1, DEL), bidirectional formatting and byte order marks are dropped, tabs kept.
 func clean(body []byte) string {
-	if plain(body) {
+	switch plain(body) {
+	case allPlain:
 		return string(body)
+	case plainLines:
+		return strings.ReplaceAll(string(body), "\r\n", "\n")
 	}
 	latin1 := !utf8.Valid(trimPartial(body))
 	var b strings.Builder
@@ -30,14 +33,26 @@ func clean(body []byte) string {
 	return b.String()
 }
 
-// plain reports whether the bytes need no cleaning: printable ASCII, tabs and line feeds.
-func plain(body []byte) bool {
-	for _, c := range body {
-		if (c < ' ' && c != '\n' && c != '\t') || c >= 0x7f {
-			return false
+// How much cleaning a reply needs.
+const (
+	unclean    = iota
+	plainLines // printable ASCII and tabs, lines end in CR LF
+	allPlain   // the same, lines end in LF
+)
+
+// plain says whether the usual reply is at hand, which needs no look at every character.
+func plain(body []byte) int {
+	kind := allPlain
+	for i, c := range body {
+		switch {
+		case c >= ' ' && c < 0x7f, c == '\n', c == '\t':
+		case c == '\r' && i+1 < len(body) && body[i+1] == '\n':
+			kind = plainLines
+		default:
+			return unclean
 		}
 	}
-	return true
+	return kind
 }
 
 // trimPartial drops the beginning of a character that the size limit may have left at the end.
