@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -38,14 +39,28 @@ func newTool(o *op.Op) (mcp.Tool, error) {
 	}, nil
 }
 
-// outputSchema is the schema of an answer as clients need it. It is left open, so that a client which keeps a list
-// for an hour accepts a field that was added meanwhile.
+// outputSchema is the schema of an answer as far as a client validates it. Descriptions stay in the API's reference,
+// because every byte here is a byte less of a model's context. It is left open, so that a client which keeps a list for
+// an hour accepts a field that was added meanwhile.
 func outputSchema(o *op.Op) ([]byte, error) {
-	raw, err := json.Marshal(o.Out)
-	if err != nil {
-		return nil, err
+	schema := o.Out.CloneSchemas()
+	strip(schema)
+	return json.Marshal(schema)
+}
+
+func strip(s *jsonschema.Schema) {
+	if s == nil {
+		return
 	}
-	return bytes.ReplaceAll(raw, []byte(`,"additionalProperties":false`), nil), nil
+	s.Description, s.Default = "", nil
+	if extra := s.AdditionalProperties; extra != nil && extra.Not != nil {
+		s.AdditionalProperties = nil
+	}
+	strip(s.AdditionalProperties)
+	strip(s.Items)
+	for _, p := range s.Properties {
+		strip(p)
+	}
 }
 
 // Budget is what the tools of a set cost the context of a model: the bytes of their names, descriptions and input
