@@ -178,6 +178,35 @@ func codes(v lookup.Verdict) string {
 	return strings.Join(all, ", ")
 }
 
+func ExampleService_Domain() {
+	r, err := registry.Start(registry.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close()
+	file, err := lookup.ParseRegistry(r.File())
+	if err != nil {
+		panic(err)
+	}
+	s, err := lookup.New(lookup.Config{Suffixes: table{}, Registry: file, BootstrapURL: lookup.BootstrapOff})
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+	a, err := s.Domain(context.Background(), fqdn.MustParse("www.emberlane.app"))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(a.Name, a.Status, a.Source)
+	fmt.Println(a.Record.Registrar.Name, a.Record.Redacted[:2])
+	_, err = s.Domain(context.Background(), fqdn.MustParse("app"))
+	fmt.Println(err)
+	// Output:
+	// emberlane.app registered rdap
+	// Northgate Names Inc. [registrant.name registrant.organization]
+	// validation_error: domain: is a suffix itself; put a label in front of it, such as example.app
+}
+
 func ExampleService_Verdict() {
 	r, err := registry.Start(registry.Config{})
 	if err != nil {

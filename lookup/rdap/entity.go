@@ -152,8 +152,8 @@ func (d *decoder) aboutLink() []byte {
 	return href
 }
 
-// redactionRemark reports whether the remark says that parts of the entity are left out (gTLD RDAP Response
-// Profile of 2019, section 2.7.4.3; RFC 9083, section 10.2.1).
+// redactionRemark reports whether the remark says that parts of the entity are left out (RFC 9083, section 10.2.1;
+// the gTLD RDAP Response Profile of 2019 has the words).
 func (d *decoder) redactionRemark() bool {
 	found := false
 	for key := range d.members {
