@@ -16,6 +16,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/internal/registry"
 	"github.com/namewharf/namewharf/lookup"
@@ -200,11 +201,11 @@ func ExampleService_Domain() {
 	fmt.Println(a.Name, a.Status, a.Source)
 	fmt.Println(a.Record.Registrar.Name, a.Record.Redacted[:2])
 	_, err = s.Domain(context.Background(), fqdn.MustParse("app"))
-	fmt.Println(err)
+	fmt.Println(fault.Is(err, fault.Validation))
 	// Output:
 	// emberlane.app registered rdap
 	// Northgate Names Inc. [registrant.name registrant.organization]
-	// validation_error: domain: is a suffix itself; put a label in front of it, such as example.app
+	// true
 }
 
 func ExampleService_Verdict() {
