@@ -15,5 +15,5 @@ func printDemo(w io.Writer, base string, samples []registry.Sample) {
 	for _, s := range samples {
 		fmt.Fprintf(w, "  %-20s %s\n", s.Kind, s.Name)
 	}
-	fmt.Fprintf(w, "\n  curl %s/api/domain/search -d '{\"q\":\"%s\"}'\n\n", base, samples[0].Name)
+	fmt.Fprintf(w, "\n  curl %s/api/domain/search --json '{\"q\":\"%s\"}'\n\n", base, samples[0].Name)
 }
