@@ -27,9 +27,10 @@ var assets embed.FS
 const pageKeeps = 5 * time.Minute
 
 // Content security policies: nothing from elsewhere, ever, and nothing inline. Swagger UI draws its icons from data URLs.
+// The reference page may call the API at its public address too, when it is read at another one.
 const (
 	plainPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	docsPolicy  = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	docsPolicy  = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' %s; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 // swaggerFiles are the parts of Swagger UI that the reference page loads.
@@ -37,7 +38,7 @@ var swaggerFiles = []string{"swagger-ui-bundle.js", "swagger-ui.css"}
 
 // addPages adds every route that is not an operation.
 func (s *server) addPages(cfg Config) {
-	about := s.about(cfg)
+	about, docsPolicy := s.about(cfg), fmt.Sprintf(docsPolicy, s.door.BaseURL())
 	spec, err := OpenAPI(cfg.Set, s.door.BaseURL(), cfg.Version)
 	if err != nil {
 		panic(fmt.Sprintf("rest: describing the set: %v", err)) // a definition that NewSet let through
@@ -106,7 +107,7 @@ func (s *server) swagger() http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Cache-Control", "public, max-age=86400")
-		w.Header().Set("Content-Security-Policy", docsPolicy)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		files.ServeHTTP(w, r)
 	}
 }
