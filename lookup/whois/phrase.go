@@ -111,6 +111,13 @@ func (r *registry) line(folded string, n names) Verdict {
 	if v := r.phrases.first(folded, n); v != Unknown {
 		return v
 	}
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(folded, "0123456789"), ": "); ok {
+		folded = rest // "-3: ..."
+	}
+	folded = strings.TrimPrefix(folded, "error: ")
+	if folded == "" {
+		return Unknown
+	}
 	return r.refusals.first(folded, n)
 }
 

@@ -199,12 +199,14 @@ func (s *scanner) bare(line string, indent int) {
 
 // title takes a line without a colon that is a heading, or a label and its value in two columns.
 func (s *scanner) title(line string, indent int) bool {
-	s.label = s.foldLabel(line)
-	if _, opens := s.words.opens[string(s.label)]; opens && !(s.pending == fieldNameserver && s.filled && s.deep) {
-		s.heading(indent)
-		return true
+	if len(line) <= maxHeading && !(s.pending == fieldNameserver && s.filled && s.deep) {
+		s.label = s.foldLabel(line)
+		if _, opens := s.words.opens[string(s.label)]; opens {
+			s.heading(indent)
+			return true
+		}
 	}
-	if _, after, ok := strings.Cut(line, " / "); ok && len(after) < 48 {
+	if _, after, ok := strings.Cut(line, " / "); ok && len(after) <= maxHeading {
 		s.label = s.foldLabel(after)
 		if _, opens := s.words.opens[string(s.label)]; opens {
 			s.heading(indent)
@@ -258,8 +260,11 @@ func split(line string) (label, value string, ok bool) {
 	return line[:i], strings.TrimRight(strings.TrimLeft(line[i+1:], " \t."), " \t"), true
 }
 
-// maxLabel is the longest label, up to any remark in brackets.
-const maxLabel = 96
+// The longest label, up to any remark in brackets, and the longest heading without a colon.
+const (
+	maxLabel   = 96
+	maxHeading = 48
+)
 
 // foldLabel brings a label into the form of labels.txt, in s.label's memory.
 func (s *scanner) foldLabel(label string) []byte {

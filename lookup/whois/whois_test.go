@@ -116,6 +116,46 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// TestRefusals shows how refusals are told apart, with and without terms of use behind them.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	terms := strings.Repeat("\r\nYou agree that you may use this data only for lawful purposes and not to exceed our query rate limit", 12)
+	for _, c := range []struct {
+		suffix, text string
+		want         Verdict
+		wait         time.Duration
+	}{
+		{"org", "Error: WHOIS LIMIT EXCEEDED - SEE WWW.REGISTRY.EXAMPLE FOR DETAILS", Throttled, 0},
+		{"at", "% Quota exceeded", Throttled, 0},
+		{"au", "BLACKLISTED: You have exceeded the query limit for your network or IP address and have been blacklisted.", Throttled, 0},
+		{"ca", "% Rate limit exceeded. Please wait 60 seconds", Throttled, time.Minute},
+		{"cz", "Your connection limit exceeded. Please slow down and try again later.", Throttled, 0},
+		{"ru", "You have exceeded allowed connection rate.", Throttled, 0},
+		{"dk", "# Too many connections.", Throttled, 0},
+		{"nz", "query_status: 440 Request Denied", Throttled, 0},
+		{"sg", "Your request cannot be completed at this time due to query limit controls.\r\nPlease wait and try again in 60 minutes", Throttled, time.Hour},
+		{"it", "ERROR: Request limit exceeded", Throttled, 0},
+		{"eu", "-3: Query rate exceeded", Throttled, 0},
+		{"ch", "Requests of this client are not permitted. Please use the web for queries.", Denied, 0},
+		{"es", "The IP address used to perform the query is not authorised", Denied, 0},
+		{"example", "Invalid query", Invalid, 0},
+		{"example", "This name is reserved by the registry", Reserved, 0},
+		{"example", "An internal matter came up", Unknown, 0},
+	} {
+		suffix := fqdn.MustParse(c.suffix)
+		name, err := fqdn.MustParse("example").Under(suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range []string{c.text, c.text + terms} {
+			r := Parse(suffix, name, []byte(body))
+			if r.Verdict != c.want || r.RetryAfter != c.wait {
+				t.Errorf(".%s: %q judged %s, wait %v, want %s, wait %v", c.suffix, cut(body, 100), r.Verdict, r.RetryAfter, c.want, c.wait)
+			}
+		}
+	}
+}
+
 func TestStatusCodes(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
