@@ -17,7 +17,7 @@ const (
 )
 
 func roleOf(s []byte) role {
-	switch string(s) {
+	switch strings.ToLower(string(s)) {
 	case "registrar":
 		return registrar
 	case "registrant":
@@ -32,6 +32,7 @@ func roleOf(s []byte) role {
 type entity struct {
 	roles    role
 	seen     bool
+	handle   []byte
 	card     card
 	ianaID   []byte
 	url      []byte // from a link
@@ -72,6 +73,8 @@ func (d *decoder) entity() (e entity) {
 			for range d.elements {
 				e.roles |= roleOf(d.text())
 			}
+		case "handle":
+			e.handle = d.text()
 		case "vcardArray":
 			e.card = d.vcard()
 		case "publicIds":
@@ -125,12 +128,19 @@ func (d *decoder) ianaID() []byte {
 	if !strings.Contains(strings.ToUpper(string(kind)), "IANA") || len(id) == 0 || len(id) > 10 {
 		return nil
 	}
-	for _, c := range id {
-		if c < '0' || c > '9' {
-			return nil
-		}
+	if !digits(id) {
+		return nil
 	}
 	return id
+}
+
+func digits(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // aboutLink returns the target of a link to the entity's own site.
@@ -288,6 +298,9 @@ func (e entity) asRegistrar(other card) record.Registrar {
 	}
 	if r.Name == "" {
 		r.Name = clean(e.card.org)
+	}
+	if r.Name == "" && !digits(e.handle) { // registries without cards name registrars by their handles
+		r.Name = clean(e.handle)
 	}
 	if r.URL == "" {
 		r.URL = clean(e.url)

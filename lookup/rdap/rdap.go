@@ -265,7 +265,7 @@ func (d *decoder) event() {
 			d.skip()
 		}
 	}
-	switch string(action) {
+	switch strings.ToLower(string(action)) {
 	case "registration":
 		if d.rec.Created.IsZero() {
 			d.rec.Created = date(when)

@@ -1,6 +1,9 @@
 package rdap
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // eppStatus returns the EPP spelling of an RDAP status (RFC 8056, section 2). A status that has none keeps its words
 // in the same style: "server hold" and "locked" alike read as registries write them elsewhere.
@@ -28,11 +31,21 @@ func eppStatus(b []byte) string {
 		return "serverRenewProhibited"
 	}
 	words := strings.Fields(clean(b))
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "://") }); i >= 0 {
+		words = words[:i] // a link to the explanation, as WHOIS has it
+	}
 	if len(words) == 0 || len(words) > 6 || !printable(b, false) {
 		return ""
 	}
 	if len(words) == 1 {
-		return lowerFirst(words[0])
+		switch w := lowerFirst(words[0]); w {
+		case "active":
+			return "ok"
+		case "associated":
+			return "linked"
+		default:
+			return w
+		}
 	}
 	for i, w := range words {
 		w = strings.ToLower(w)
