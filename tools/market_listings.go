@@ -123,7 +123,7 @@ func (s *service) listings(ctx context.Context, in ListingsIn) (ListingsOut, err
 	if err != nil {
 		return ListingsOut{}, err
 	}
-	out := ListingsOut{PricesMasked: view(ctx) == masked, Unlock: s.unlock(ctx), Page: Page{Limit: filter.Limit}}
+	out := ListingsOut{PricesMasked: view(ctx) == masked, Unlock: s.unlock(ctx, len(page.Listings) > 0), Page: Page{Limit: filter.Limit}}
 	for _, l := range page.Listings {
 		row := MarketListing{
 			Domain: l.Domain.String(), TLD: s.suffixOf(l.Domain), Description: l.Description,

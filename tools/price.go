@@ -74,9 +74,9 @@ type Unlock struct {
 	ResourceMetadata string `json:"resource_metadata,omitzero" jsonschema:"OAuth protected-resource metadata (RFC 9728)"`
 }
 
-// unlock is the way to real prices for a caller who sees masked ones.
-func (s *service) unlock(ctx context.Context) Unlock {
-	if view(ctx) == priced {
+// unlock is the way to real prices for a caller whose answer holds a masked one.
+func (s *service) unlock(ctx context.Context, shown bool) Unlock {
+	if view(ctx) == priced || !shown {
 		return Unlock{}
 	}
 	u := Unlock{Message: "Sign in with OAuth to see real marketplace prices."}

@@ -93,18 +93,10 @@ func (s *service) result(ctx context.Context, kind Kind, v lookup.Verdict) Resul
 	r := Result{
 		Domain: v.Name.String(), TLD: v.Suffix.String(), Kind: kind,
 		Status: Status(v.Status), Available: available(v.Status), Confidence: Confidence(v.Confidence), Reason: v.Reason,
-		Evidence: make([]Evidence, 0, len(v.Evidence)),
+		Evidence: evidence(v),
 	}
 	if v.Name.IDN() {
 		r.Unicode = v.Name.Unicode()
-	}
-	certain := v.Status != lookup.Unknown && v.Status != lookup.LikelyAvailable
-	for _, e := range v.Evidence {
-		wire := Evidence{Source: e.Source, Host: e.Host, Code: e.Code, MS: e.Elapsed.Milliseconds()}
-		if certain {
-			wire.Host = "" // of interest only where something is open; a search answer has a budget
-		}
-		r.Evidence = append(r.Evidence, wire)
 	}
 	if v.Status == lookup.Available || v.Status == lookup.LikelyAvailable {
 		if p, err := s.cfg.Prices.Price(v.Suffix, tld.Register); err == nil {
@@ -118,6 +110,25 @@ func (s *service) result(ctx context.Context, kind Kind, v lookup.Verdict) Resul
 		r.RetryAfter = int((wait + time.Second - 1) / time.Second)
 	}
 	return r
+}
+
+// decisive is the source that a confidence rests on.
+var decisive = map[lookup.Confidence]string{lookup.ByRegistry: "rdap", lookup.ByWHOIS: "whois", lookup.ByDNS: "dns", lookup.ByZone: "zone"}
+
+// evidence is all that was learnt where something is open, and what decided where nothing is: a search answer has a
+// budget, and an assistant pays for each byte.
+func evidence(v lookup.Verdict) []Evidence {
+	certain := v.Status != lookup.Unknown && v.Status != lookup.LikelyAvailable
+	all := make([]Evidence, 0, len(v.Evidence))
+	for _, e := range v.Evidence {
+		wire := Evidence{e.Source, e.Host, e.Code, e.Elapsed.Milliseconds()}
+		if certain && e.Source == decisive[v.Confidence] {
+			wire.Host = ""
+			return []Evidence{wire}
+		}
+		all = append(all, wire)
+	}
+	return all
 }
 
 // available is certain or absent.

@@ -82,9 +82,10 @@ func (s *service) search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	}
 	out := SearchOut{
 		Query: string(in.Q), Label: about.labels[0].Unicode(),
-		PricesMasked: view(ctx) == masked, Unlock: s.unlock(ctx),
+		PricesMasked: view(ctx) == masked,
 	}
 	out.Results, out.CheckedAt, out.fresh = s.answers(ctx, s.asks(about, suffixes))
+	out.Unlock = s.unlock(ctx, slices.ContainsFunc(out.Results, func(r Result) bool { return r.Listing != (Listing{}) }))
 	return out, nil
 }
 

@@ -430,3 +430,25 @@ func TestExamplesFit(t *testing.T) {
 		}
 	}
 }
+
+// An assistant pays for each byte: a search answer stays within 3 000, a look-up within 2 500.
+func TestAnswersKeepTheirBudget(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	for _, test := range []struct {
+		op, in string
+		most   int
+	}{
+		{"search_domain", `{"q":"quietmeadow.de"}`, 3250}, // every one of 13 names free: the most that there is to say
+		{"search_domain", `{"q":"quietmeadow"}`, 3000},
+		{"search_domain", `{"q":"brewhaven.com"}`, 3000},
+		{"search_domain", `{"q":"cobaltpine.com"}`, 3000},
+		{"whois_lookup", `{"domain":"cobaltpine.com"}`, 2500},
+		{"whois_lookup", `{"domain":"cobaltpine.co.uk"}`, 2500},
+	} {
+		answer, err := s.set.Named(test.op).Call(t.Context(), []byte(test.in))
+		if err != nil || len(answer.JSON) > test.most {
+			t.Errorf("%s(%s): %d bytes, %v; want at most %d\n%s", test.op, test.in, len(answer.JSON), err, test.most, answer.JSON)
+		}
+	}
+}

@@ -149,6 +149,11 @@ func (s *service) whoisAnswer(a lookup.Answer) WhoisOut {
 	if a.Name.IDN() {
 		out.Unicode = a.Name.Unicode()
 	}
+	if out.Source == "" { // of a free name, who said so
+		if source := Source(decisive[a.Confidence]); source == FromRDAP || source == FromWHOIS {
+			out.Source = source
+		}
+	}
 	now := s.cfg.Now()
 	if !r.Created.IsZero() {
 		out.AgeDays = op.IntegerOf(days(now.Sub(r.Created)))
