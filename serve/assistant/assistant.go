@@ -139,6 +139,8 @@ func (cfg *Config) offered() ([]*op.Op, error) {
 
 // A carrier is what brought a request, as its handler sees it.
 type carrier interface {
+	// result returns what mcp-go is to answer a call with, and sees to it that the client gets the JSON.
+	result(json []byte) *mcp.CallToolResult
 	// charge draws what a call costs.
 	charge(charges []op.Charge) error
 	// expose returns what the caller may see of err, and logs it if it is ours.

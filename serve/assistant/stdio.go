@@ -244,6 +244,13 @@ func (m *piped) answer(answer mcp.JSONRPCMessage) {
 	}
 }
 
+func (m *piped) result(raw []byte) *mcp.CallToolResult {
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: string(raw)}},
+		StructuredContent: json.RawMessage(raw),
+	}
+}
+
 func (m *piped) charge([]op.Charge) error { return nil }
 
 func (m *piped) expose(err error) *fault.Error {

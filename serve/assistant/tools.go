@@ -87,10 +87,7 @@ func (s *Server) handle(o *op.Op) server.ToolHandlerFunc {
 		via := carrierFrom(ctx)
 		answer, err := call(ctx, via, o, &request.Params)
 		if err == nil {
-			return &mcp.CallToolResult{
-				Content:           []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: string(answer.JSON)}},
-				StructuredContent: json.RawMessage(answer.JSON),
-			}, nil
+			return via.result(answer.JSON), nil
 		}
 		f := via.expose(err)
 		switch f.Code {
