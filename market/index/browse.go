@@ -1,7 +1,7 @@
 package index
 
 import (
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -34,20 +34,7 @@ func (x *Index) Browse(f Filter) Page {
 	suits := x.suits(&f)
 	var slots []uint32 // one more than the limit, if there is one
 	if f.Query == "" {
-		order := x.orders[f.Order]
-		skip := f.Offset
-		for _, slot := range order[x.from(f.Order, f.After):] {
-			if !suits(slot) {
-				continue
-			}
-			if skip > 0 {
-				skip--
-				continue
-			}
-			if slots = append(slots, slot); len(slots) > f.Limit {
-				break
-			}
-		}
+		slots = x.firstInOrder(&f, suits)
 	} else {
 		slots = x.firstRelevant(&f, suits)
 	}
@@ -81,29 +68,48 @@ func (x *Index) suits(f *Filter) func(slot uint32) bool {
 	}
 }
 
+// firstInOrder is the slots that suit, in the order of the filter, from the position and offset on, one more than the limit.
+func (x *Index) firstInOrder(f *Filter, suits func(uint32) bool) []uint32 {
+	order := x.orders[f.Order]
+	order = order[x.from(f.Order, f.After):]
+	if f.Order == Price { // the bounds are places in the order
+		low := sort.Search(len(order), func(i int) bool { return x.prices[order[i]] >= f.MinPrice })
+		order = order[low:]
+		if f.MaxPrice > 0 {
+			order = order[:sort.Search(len(order), func(i int) bool { return x.prices[order[i]] > f.MaxPrice })]
+		}
+	}
+	var slots []uint32
+	skip := f.Offset
+	for _, slot := range order {
+		switch {
+		case !suits(slot):
+		case skip > 0:
+			skip--
+		default:
+			if slots = append(slots, slot); len(slots) > f.Limit {
+				return slots
+			}
+		}
+	}
+	return slots
+}
+
 // firstRelevant is the slots that are relevant to the query of the filter, in its order, from the position and offset on,
 // one more than the limit.
 func (x *Index) firstRelevant(f *Filter, suits func(uint32) bool) []uint32 {
 	q := x.parse(f.Query)
-	var all []uint32
-	add := func(hit found) {
+	first := best[uint32]{
+		limit:   f.Offset + f.Limit + 1,
+		compare: func(a, b uint32) int { return x.compare(f.Order, a, b) },
+	}
+	x.relevant(&q, func(hit found) {
 		if suits(hit.slot) && (f.After == nil || x.behind(f.Order, hit.slot, f.After)) {
-			all = append(all, hit.slot)
+			first.add(hit.slot)
 		}
-	}
-	x.byLabel(&q, add)
-	labels := len(all)
-	x.byWords(&q, add)
-	if labels > 0 {
-		slices.Sort(all)
-		all = slices.Compact(all)
-	}
-	slices.SortFunc(all, func(a, b uint32) int { return x.compare(f.Order, a, b) })
-	if f.Offset >= len(all) {
-		return nil
-	}
-	all = all[f.Offset:]
-	return all[:min(len(all), f.Limit+1)]
+	})
+	slots := first.sorted()
+	return slots[min(f.Offset, len(slots)):]
 }
 
 // under reports whether a suffix is the other or below it.

@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"slices"
 )
 
@@ -52,31 +51,55 @@ func (x *Index) Search(text string, limit int) []Hit {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	q := x.parse(text)
-	best := top{better: x.better, limit: limit}
-	seen := make(map[uint32]bool)
-	x.byLabel(&q, func(f found) {
-		if !seen[f.slot] {
-			seen[f.slot] = true
-			best.add(f)
-		}
-	})
-	x.byWords(&q, func(f found) {
-		if !seen[f.slot] {
-			best.add(f)
-		}
-	})
-	hits := make([]Hit, 0, len(best.found))
-	for _, f := range best.sorted() {
+	first := best[found]{limit: limit, compare: x.better}
+	x.relevant(&q, func(f found) { x.compete(&q, &first, f) })
+	hits := make([]Hit, 0, len(first.kept))
+	for _, f := range first.sorted() {
 		hits = append(hits, Hit{x.entry(f.slot), f.match, f.score})
 	}
 	return hits
 }
 
+// relevant finds every entry that is relevant to the query, each once.
+func (x *Index) relevant(q *query, add func(found)) {
+	seen := make(map[uint32]bool)
+	x.byLabel(q, func(f found) {
+		if !seen[f.slot] {
+			seen[f.slot] = true
+			add(f)
+		}
+	})
+	x.byWords(q, func(f found) {
+		if !seen[f.slot] {
+			add(f)
+		}
+	})
+}
+
 // found is a slot that is relevant.
 type found struct {
-	slot  uint32
-	score float32
-	match Match
+	slot    uint32
+	score   float32
+	match   Match
+	byWords bool // not by its label
+}
+
+// compete adds a hit to the first ones, if it is among them. Of the many hits of a common word most are not, and are passed
+// over without a look at their names.
+func (x *Index) compete(q *query, first *best[found], f found) {
+	if f.byWords && f.match == Keyword {
+		hopeful := f
+		hopeful.score += prefixBonus
+		if last, full := first.last(); full && cmp.Or(
+			cmp.Compare(last.score, hopeful.score),
+			cmp.Compare(x.lengths[hopeful.slot], x.lengths[last.slot])) > 0 {
+			return
+		}
+		if bytes.HasPrefix(x.label(f.slot), []byte(q.joined)) {
+			f = hopeful
+		}
+	}
+	first.add(f)
 }
 
 // better is the order of hits.
@@ -91,7 +114,7 @@ func (t *table) better(a, b found) int {
 // byLabel finds entries whose label is the query or begins with it. It may find one twice, best first.
 func (x *Index) byLabel(q *query, add func(found)) {
 	if slot, ok := x.find(q.domain); ok && !x.isDead(slot) {
-		add(found{slot, domainScore, Exact})
+		add(found{slot: slot, score: domainScore, match: Exact})
 	}
 	label := func(label string, score float32) {
 		if label == "" {
@@ -101,7 +124,7 @@ func (x *Index) byLabel(q *query, add func(found)) {
 			if len(x.label(slot)) > len(label) {
 				break
 			}
-			add(found{slot, score, Exact})
+			add(found{slot: slot, score: score, match: Exact})
 		}
 	}
 	label(q.joined, labelScore)
@@ -112,7 +135,7 @@ func (x *Index) byLabel(q *query, add func(found)) {
 	prefixed := x.withPrefix(q.joined)
 	for _, slot := range prefixed[:min(len(prefixed), mostPrefixed)] {
 		cover := float32(len(q.joined)) / float32(len(x.label(slot)))
-		add(found{slot, prefixScore + (1-prefixScore)*cover, Keyword})
+		add(found{slot: slot, score: prefixScore + (1-prefixScore)*cover, match: Keyword})
 	}
 }
 
@@ -190,46 +213,9 @@ func (t *term) count(low uint32, tallies *[window]tally, touched *[]uint16) []po
 func (x *Index) judge(q *query, slot uint32, c tally, floor uint16) found {
 	covered := min(1, float32(c.total)/float32(q.whole))
 	precise := min(1, float32(c.inLabel)/float32(x.pieces[slot]))
-	f := found{slot, covered * (coverShare + (1-coverShare)*precise), Semantic}
+	f := found{slot: slot, score: covered * (coverShare + (1-coverShare)*precise), match: Semantic, byWords: true}
 	if c.direct >= floor {
 		f.match = Keyword
-		if bytes.HasPrefix(x.label(slot), []byte(q.joined)) {
-			f.score += prefixBonus
-		}
 	}
 	return f
 }
-
-// top keeps the best of what it is given.
-type top struct {
-	better func(a, b found) int
-	limit  int
-	found  []found // a heap, worst first, once it is full
-}
-
-func (t *top) add(f found) {
-	if len(t.found) < t.limit {
-		t.found = append(t.found, f)
-		if len(t.found) == t.limit {
-			heap.Init(t)
-		}
-		return
-	}
-	if f.score < t.found[0].score || t.better(f, t.found[0]) >= 0 {
-		return
-	}
-	t.found[0] = f
-	heap.Fix(t, 0)
-}
-
-func (t *top) sorted() []found {
-	slices.SortFunc(t.found, t.better)
-	return t.found
-}
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (t *top) Len() int           { return len(t.found) }
-func (t *top) Less(i, j int) bool { return t.better(t.found[i], t.found[j]) > 0 }
-func (t *top) Swap(i, j int)      { t.found[i], t.found[j] = t.found[j], t.found[i] }
-func (t *top) Push(any)           {}
-func (t *top) Pop() any           { return nil }
