@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -362,4 +363,17 @@ func TestUnready(t *testing.T) {
 	if w := (request{"GET /healthz", nil, ""}).send(h); w.Code != 200 || w.Body.String() != `{"status":"ok"}` {
 		t.Errorf("/healthz: %d %s", w.Code, w.Body)
 	}
+}
+
+func TestStreamKeepsQuietConnectionsOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		time.AfterFunc(25*time.Second, func() { close(goOn) })
+		h := newHandlerOf(slowSet(goOn, make(chan struct{})), nil, io.Discard)
+		w := request{"POST /slow", []string{"Accept: text/event-stream"}, `{"q":"a"}`}.send(h)
+		if got := strings.Count(w.Body.String(), ": still at it\n\n"); got != 2 {
+			t.Errorf("got %d heartbeats in 25 s, want 2:\n%s", got, w.Body)
+		}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
-	"strings"
 	texttemplate "text/template"
 	"time"
 
@@ -43,19 +42,24 @@ func (s *server) addPages(cfg Config) {
 	if err != nil {
 		panic(fmt.Sprintf("rest: describing the set: %v", err)) // a definition that NewSet let through
 	}
-	s.page("GET /{$}", "landing", "text/html; charset=utf-8", plainPolicy, render("landing.html", about))
-	s.page("GET /style.css", "style", "text/css; charset=utf-8", plainPolicy, asset("style.css"))
-	s.page("GET /icon.svg", "style", "image/svg+xml", plainPolicy, asset("icon.svg"))
-	s.page("GET /openapi.json", "openapi", "application/json", plainPolicy, spec)
-	s.page("GET /llms.txt", "llms", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about))
-	s.page("GET /.well-known/api-catalog", "api-catalog", catalogType, plainPolicy, catalog(s.door.BaseURL()))
-	s.page("GET /docs", "docs", "text/html; charset=utf-8", docsPolicy, asset("docs.html"))
-	s.page("GET /docs/page.css", "docs", "text/css; charset=utf-8", docsPolicy, asset("docs.css"))
-	s.page("GET /docs/page.js", "docs", "text/javascript; charset=utf-8", docsPolicy, asset("docs.js"))
-	s.handle("GET /docs/{file}", "docs", s.swagger())
-	s.handle("GET /api", "endpoints", s.endpoints)
-	s.handle("GET /healthz", "health", func(w http.ResponseWriter, _ *http.Request) { health(w) })
-	s.handle("GET /readyz", "ready", func(w http.ResponseWriter, r *http.Request) {
+	const html, css, js = "text/html; charset=utf-8", "text/css; charset=utf-8", "text/javascript; charset=utf-8"
+	for _, p := range []page{
+		{"/{$}", html, plainPolicy, render("landing.html", about)},
+		{"/style.css", css, plainPolicy, asset("style.css")},
+		{"/icon.svg", "image/svg+xml", plainPolicy, asset("icon.svg")},
+		{"/openapi.json", "application/json", plainPolicy, spec},
+		{"/llms.txt", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about)},
+		{"/.well-known/api-catalog", catalogType, plainPolicy, catalog(s.door.BaseURL())},
+		{"/docs", html, docsPolicy, asset("docs.html")},
+		{"/docs/page.css", css, docsPolicy, asset("docs.css")},
+		{"/docs/page.js", js, docsPolicy, asset("docs.js")},
+	} {
+		s.addPage(p)
+	}
+	s.handle("/docs/{file}", "page", s.swagger())
+	s.handle("/api", "endpoints", s.endpoints)
+	s.handle("/healthz", "health", func(w http.ResponseWriter, _ *http.Request) { health(w) })
+	s.handle("/readyz", "ready", func(w http.ResponseWriter, r *http.Request) {
 		if err := cfg.Ready(); err != nil {
 			s.fail(w, r, fault.New(fault.Unavailable, "%s", err.Error()).WithRetry(time.Second))
 			return
@@ -65,8 +69,7 @@ func (s *server) addPages(cfg Config) {
 }
 
 // handle adds a route that can only be read, under a name for the log.
-func (s *server) handle(pattern, name string, serve http.HandlerFunc) {
-	_, path, _ := strings.Cut(pattern, " ")
+func (s *server) handle(path, name string, serve http.HandlerFunc) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		door.Note(r.Context(), name, "")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -77,18 +80,24 @@ func (s *server) handle(pattern, name string, serve http.HandlerFunc) {
 	})
 }
 
-// page adds a route to bytes that stand.
-func (s *server) page(pattern, name, mediaType, policy string, body []byte) {
-	sum := sha256.Sum256(body)
-	page := representation{body: body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, mediaType: []string{mediaType}, shared: true}
+// A page is bytes that stand.
+type page struct {
+	path, mediaType string
+	policy          string // content security policy
+	body            []byte
+}
+
+func (s *server) addPage(p page) {
+	sum := sha256.Sum256(p.body)
+	standing := representation{body: p.body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, mediaType: []string{p.mediaType}, shared: true}
 	keeps := fmt.Sprintf("public, max-age=%d", int(pageKeeps/time.Second))
-	s.handle(pattern, name, func(w http.ResponseWriter, r *http.Request) {
+	s.handle(p.path, "page", func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", keeps)
 		h.Set("Vary", "Accept-Encoding")
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", p.policy)
 		h.Set("Referrer-Policy", "no-referrer")
-		s.send(w, r, http.StatusOK, page)
+		s.send(w, r, http.StatusOK, standing)
 	})
 }
 

@@ -28,7 +28,6 @@ type server struct {
 	resource string // what tokens must be meant for
 	packed   *packer
 	mux      *http.ServeMux
-	allowed  map[string]string // methods of fixed routes
 }
 
 // New returns the handler of the whole REST API: the routes of the set's operations, /api, /openapi.json, /docs,
