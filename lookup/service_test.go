@@ -2,11 +2,15 @@ package lookup_test
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -395,6 +399,25 @@ func TestWHOISHops(t *testing.T) {
 	verdict(s, "slate.com")
 	if n := len(lines[1]()); n != before {
 		t.Errorf("a search asked the registrar %d times, want never", n-before)
+	}
+}
+
+// TestCAFile shows a registry behind a private certificate authority, and that it is not believed without the file.
+func TestCAFile(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewTLSServer(reply(404, rdapJSON, `{"errorCode":404}`))
+	t.Cleanup(srv.Close)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := lookup.Registry{RDAP: map[string][]string{"com": {srv.URL + "/"}}}
+	if v := verdict(start(t, r), "ember.com"); v.Status != lookup.Unknown || codes(v) != "rdap network" {
+		t.Errorf("without the file: got %s, evidence %q; want unknown", v.Status, codes(v))
+	}
+	r.CAFile = file
+	if v := verdict(start(t, r), "ember.com"); v.Status != lookup.Available {
+		t.Errorf("with the file: got %s, evidence %q; want available", v.Status, codes(v))
 	}
 }
 

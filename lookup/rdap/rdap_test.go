@@ -135,10 +135,12 @@ func TestDecodeLenient(t *testing.T) {
 		{"EPP statuses", `"status":["clientHold","PendingDelete"]`, func(r record.Record) bool {
 			return reflect.DeepEqual(r.Status, []string{"clientHold", "pendingDelete"})
 		}},
-		{"statuses in other spellings", `"status":["Active","Client Hold","SERVER HOLD","clientRenewProhibited https://icann.org/epp#clientRenewProhibited","Linked"]`,
+		{
+			"statuses in other spellings", `"status":["Active","Client Hold","SERVER HOLD","clientRenewProhibited https://icann.org/epp#clientRenewProhibited","Linked"]`,
 			func(r record.Record) bool {
 				return reflect.DeepEqual(r.Status, []string{"ok", "clientHold", "serverHold", "clientRenewProhibited", "linked"})
-			}},
+			},
+		},
 		{"a registrar known by its handle", `"entities":[{"roles":["Registrar"],"handle":"REG-NORTHGATE"}]`, func(r record.Record) bool { return r.Registrar.Name == "REG-NORTHGATE" }},
 		{"a registrar known by a number", `"entities":[{"roles":["registrar"],"handle":"9901"}]`, func(r record.Record) bool { return r.Registrar.Name == "" }},
 		{"lists that are null", `"status":null,"entities":null,"nameservers":null,"events":null`, func(r record.Record) bool { return r.Status == nil }},
