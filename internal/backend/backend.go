@@ -156,6 +156,9 @@ func (b *Backend) openLookup(cfg Config) (err error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	if ca := config.Registry.CAFile; ca != "" && !filepath.IsAbs(ca) { // the two files travel together
+		config.Registry.CAFile = filepath.Join(filepath.Dir(cfg.RegistryFile), ca)
+	}
 	if b.Lookup, err = lookup.New(config); err != nil {
 		return err
 	}
