@@ -45,11 +45,13 @@ type packedKey struct {
 const (
 	maxPackedBytes   = 16 << 20 // of bodies and what was made of them
 	maxPackedEntries = 8 << 10
+	maxZstd          = 4           // encoders at once, each over a megabyte; a body takes one for some microseconds
 	packedFor        = time.Minute // what is asked for often is worth it, and nothing is to be held for long
 )
 
 func newPacker() *packer {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(128<<10), zstd.WithLowerEncoderMem(true))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(128<<10),
+		zstd.WithLowerEncoderMem(true), zstd.WithEncoderConcurrency(maxZstd))
 	if err != nil {
 		panic("rest: " + err.Error()) // of the options
 	}

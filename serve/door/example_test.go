@@ -1,0 +1,44 @@
+package door_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+)
+
+// A door around one call: who asks, what it costs, what failed.
+func ExampleDoor_Wrap() {
+	const resource = "https://names.example/api"
+	d := door.New(door.Config{
+		BaseURL: "https://names.example", Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler),
+		Limits: door.NewLimits(map[op.Class]door.Quota{op.Read: {Anonymous: 1, SignedIn: 5}}, time.Now),
+	})
+	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		door.Note(r.Context(), "hello", "")
+		caller, err := d.Caller(r, resource)
+		if err != nil {
+			d.WriteError(w, r, resource, err)
+			return
+		}
+		r = r.WithContext(op.WithCaller(r.Context(), caller))
+		if err := d.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); err != nil {
+			d.WriteError(w, r, resource, err)
+			return
+		}
+		_, _ = io.WriteString(w, "hello")
+	}))
+	for range 2 {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		fmt.Println(w.Code, w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
+	}
+	// Output:
+	// 200 "read";r=0;t=60
+	// 429 "read";r=0;t=60 60
+}
