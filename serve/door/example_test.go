@@ -36,9 +36,9 @@ func ExampleDoor_Wrap() {
 	for range 2 {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-		fmt.Println(w.Code, w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
+		fmt.Printf("%d RateLimit: %s Retry-After: %q\n", w.Code, w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
 	}
 	// Output:
-	// 200 "read";r=0;t=60
-	// 429 "read";r=0;t=60 60
+	// 200 RateLimit: "read";r=0;t=60 Retry-After: ""
+	// 429 RateLimit: "read";r=0;t=60 Retry-After: "60"
 }
