@@ -44,22 +44,27 @@ func newTool(o *op.Op) (mcp.Tool, error) {
 // an hour accepts a field that was added meanwhile.
 func outputSchema(o *op.Op) ([]byte, error) {
 	schema := o.Out.CloneSchemas()
-	strip(schema)
+	slim(schema)
 	return json.Marshal(schema)
 }
 
-func strip(s *jsonschema.Schema) {
+// slim also writes a list of types as alternatives, because some clients take a schema with such a list for broken.
+func slim(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	s.Description, s.Default = "", nil
+	for _, kind := range s.Types {
+		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Type: kind})
+	}
+	s.Types = nil
 	if extra := s.AdditionalProperties; extra != nil && extra.Not != nil {
 		s.AdditionalProperties = nil
 	}
-	strip(s.AdditionalProperties)
-	strip(s.Items)
+	slim(s.AdditionalProperties)
+	slim(s.Items)
 	for _, p := range s.Properties {
-		strip(p)
+		slim(p)
 	}
 }
 
