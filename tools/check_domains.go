@@ -49,6 +49,7 @@ func (s *service) checkDomains() op.Operation[CheckIn, CheckOut] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Lookup,
+		Varies:  true,
 		Cost:    checkCost,
 		Example: CheckIn{Domains: DomainList{"brewhaven.com", "emberlane.io"}},
 		Do:      s.check,

@@ -452,3 +452,34 @@ func TestAnswersKeepTheirBudget(t *testing.T) {
 		}
 	}
 }
+
+// An answer that shows a marketplace price depends on the caller, and must say so to every cache on the way.
+func TestAnswersWithPricesVary(t *testing.T) {
+	t.Parallel()
+	for _, o := range newStand(t).set.All() {
+		schema, err := json.Marshal(o.Out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(schema), `"masked"`) && !o.Varies {
+			t.Errorf("%s shows prices but does not vary with the caller", o.Name)
+		}
+	}
+	s := newStand(t)
+	for _, call := range []struct{ op, in string }{
+		{"search_domain", `{"q":"brewhaven.com"}`},
+		{"check_domains", `{"domains":["brewhaven.com"]}`},
+		{"market_listings", `{}`},
+		{"batch_lookup", `{"operations":[{"id":"a","op":"market_listings"}]}`},
+	} {
+		for _, test := range []struct {
+			ctx    context.Context
+			public bool
+		}{{t.Context(), true}, {signedIn(t.Context()), false}, {t.Context(), true}, {signedIn(t.Context()), false}} {
+			answer, err := s.set.Named(call.op).Call(test.ctx, []byte(call.in))
+			if err != nil || answer.Public != test.public || strings.Contains(string(answer.JSON), `"masked":true`) != test.public {
+				t.Errorf("%s(%s): public %v, %v, %s; want public %v and masked alike", call.op, call.in, answer.Public, err, answer.JSON, test.public)
+			}
+		}
+	}
+}

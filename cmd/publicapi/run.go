@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	mux.Handle("/mcp", mcp.Handler(face.BaseURL+"/mcp", false))
 	mux.Handle("/mcp/signed-in", mcp.Handler(face.BaseURL+"/mcp/signed-in", true))
 	mux.Handle("/", rest.New(rest.Config{
-		Door: d, Set: set, Version: build.Version(), MCP: face.BaseURL + "/mcp", Ready: back.Ready,
+		Door: d, Set: set, Version: tools.APIVersion, MCP: face.BaseURL + "/mcp", Ready: back.Ready,
 	}))
 	return face.Serve(ctx, listener, mux, metrics.Handler(), log, func() {
 		fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
