@@ -239,7 +239,7 @@ func (m *Market) Listing(ctx context.Context, env Environment, domain fqdn.Name)
 func (m *Market) setVersion() {
 	var sum int64
 	for _, p := range m.seen {
-		sum += p.change
+		sum += p.change - 1 // the last change that is applied as a whole
 	}
 	m.version.Store(uint64(sum))
 }

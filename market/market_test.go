@@ -1,8 +1,10 @@
 package market_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,4 +138,117 @@ func move(t *testing.T, m *market.Market, db *store.DB, domain string, from, to 
 		t.Fatal(err)
 	}
 	return err
+}
+
+func TestLargeImportsAreFollowed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		here, there := stall(t, db), stall(t, db)
+		total := 0
+		// Around the number of changes that are applied at once, and over that from which the index is loaded anew.
+		for round, n := range []int{2000, 1, 1999, 2001, 6500} {
+			var rows []string
+			for i := range n {
+				rows = append(rows, fmt.Sprintf("a%d-%d.example,5,,,,", round, i))
+			}
+			version := here.Version()
+			list(t, here, rows...)
+			total += n
+			if here.Len(market.Live) != total || here.Version() == version {
+				t.Errorf("round %d: %d listings, version %d after %d; want %d and another", round, here.Len(market.Live), here.Version(), version, total)
+			}
+			if err := there.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if there.Len(market.Live) != total || there.Version() != here.Version() {
+				t.Errorf("round %d: another process has %d listings in version %d, want %d in %d", round, there.Len(market.Live), there.Version(), total, here.Version())
+			}
+		}
+		if again := stall(t, db); again.Len(market.Live) != total || again.Version() != here.Version() {
+			t.Errorf("after a restart: %d listings in version %d, want %d in %d", again.Len(market.Live), again.Version(), total, here.Version())
+		}
+	})
+}
+
+func TestListPages(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		m := stall(t, db)
+		var rows []string
+		for i := range 60 {
+			rows = append(rows, fmt.Sprintf("coffee%02d.%s,%d,,,Cup %d,", i, []string{"com", "co.uk"}[i%2], 1000-i, i))
+		}
+		list(t, m, rows...)
+		follow := func(f market.Filter) []string {
+			t.Helper()
+			f.Environment = market.Live
+			var out []string
+			for {
+				p, err := m.List(t.Context(), f)
+				if err != nil {
+					t.Fatalf("List(%+v): %v", f, err)
+				}
+				out = append(out, names(p.Listings)...)
+				if f.After = p.Next; p.Next == nil {
+					return out
+				}
+			}
+		}
+		for _, f := range []market.Filter{
+			{}, {Limit: 1}, {Limit: 60}, {Limit: 100}, {Sort: market.Name, Limit: 7}, {Sort: market.Length}, {Sort: market.Price, Limit: 59},
+			{Q: "coffee"}, {Q: "espresso", Sort: market.Price},
+		} {
+			got := follow(f)
+			if len(got) != 60 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 60 {
+				t.Errorf("List(%+v) shows %d listings: %q; want each of 60 once", f, len(got), got)
+			}
+		}
+		if got := follow(market.Filter{Sort: market.Price, MinPrice: 990, MaxPrice: 993}); !slices.Equal(got, []string{"coffee10.com", "coffee09.co.uk", "coffee08.com", "coffee07.co.uk"}) {
+			t.Errorf("prices from 990 to 993: %q", got)
+		}
+		if got := follow(market.Filter{TLD: "uk", Q: "coffee01"}); !slices.Equal(got, []string{"coffee01.co.uk"}) {
+			t.Errorf("coffee01 under uk: %q", got)
+		}
+		p, err := m.List(t.Context(), market.Filter{Environment: market.Live, Sort: market.Name, Offset: 58})
+		if err != nil || len(p.Listings) != 2 || p.Next != nil || p.Listings[1].Description != "Cup 59" || p.Listings[1].ListedAt.IsZero() {
+			t.Errorf("List from 58 = %+v, %v; want the last two, described", p, err)
+		}
+		for _, f := range []market.Filter{{Limit: -1}, {Limit: 101}, {Offset: -1}, {Offset: 10_001}, {Sort: "cheap"}, {MinPrice: -1}, {Environment: "x"}} {
+			if f.Environment == "" {
+				f.Environment = market.Live
+			}
+			if _, err := m.List(t.Context(), f); !fault.Is(err, fault.Validation) {
+				t.Errorf("List(%+v): %v, want a validation error", f, err)
+			}
+		}
+		if p, err := m.List(t.Context(), market.Filter{Environment: market.Sandbox}); err != nil || len(p.Listings) != 0 || p.Listings == nil {
+			t.Errorf("List of an empty environment = %+v, %v; want no listings, not nil", p, err)
+		}
+	})
+}
+
+func TestChangesOfOthersAtTheSameTimeAreNeverMissed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		m := stall(t, db)
+		const writers, each = 4, 15
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Go(func() {
+				for i := range each {
+					file := fmt.Sprintf("domain,price_cents\nw%d-%d.example,5\n", w, i)
+					if _, err := market.Import(t.Context(), db, strings.NewReader(file), market.ImportOptions{Environment: market.Live}); err != nil {
+						t.Errorf("import: %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if err := m.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if m.Len(market.Live) != writers*each || m.Version() != writers*each {
+			t.Errorf("%d listings in version %d, want %d in %d", m.Len(market.Live), m.Version(), writers*each, writers*each)
+		}
+	})
 }
