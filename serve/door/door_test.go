@@ -124,14 +124,22 @@ func TestChallenge(t *testing.T) {
 		err            *fault.Error
 		want           string
 	}{
-		{"no token", api, fault.New(fault.AuthenticationRequired, "sign in"),
-			`Bearer resource_metadata="https://names.test/.well-known/oauth-protected-resource/api", scope="pricing:read"`},
-		{"nothing failed", base, nil,
-			`Bearer resource_metadata="https://names.test/.well-known/oauth-protected-resource", scope="pricing:read"`},
-		{"a bad token", base + "/mcp/signed-in", fault.New(fault.InvalidToken, "the \"token\" is ünknown\n"),
-			`Bearer error="invalid_token", error_description="the 'token' is nknown", resource_metadata="https://names.test/.well-known/oauth-protected-resource/mcp/signed-in", scope="pricing:read"`},
-		{"too little scope", api, fault.New(fault.InsufficientScope, "no").WithScope(op.ScopeDomains),
-			`Bearer error="insufficient_scope", error_description="no", resource_metadata="https://names.test/.well-known/oauth-protected-resource/api", scope="domains:write"`},
+		{
+			"no token", api, fault.New(fault.AuthenticationRequired, "sign in"),
+			`Bearer resource_metadata="https://names.test/.well-known/oauth-protected-resource/api", scope="pricing:read"`,
+		},
+		{
+			"nothing failed", base, nil,
+			`Bearer resource_metadata="https://names.test/.well-known/oauth-protected-resource", scope="pricing:read"`,
+		},
+		{
+			"a bad token", base + "/mcp/signed-in", fault.New(fault.InvalidToken, "the \"token\" is ünknown\n"),
+			`Bearer error="invalid_token", error_description="the 'token' is nknown", resource_metadata="https://names.test/.well-known/oauth-protected-resource/mcp/signed-in", scope="pricing:read"`,
+		},
+		{
+			"too little scope", api, fault.New(fault.InsufficientScope, "no").WithScope(op.ScopeDomains),
+			`Bearer error="insufficient_scope", error_description="no", resource_metadata="https://names.test/.well-known/oauth-protected-resource/api", scope="domains:write"`,
+		},
 	} {
 		if got := d.Challenge(test.resource, test.err); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
@@ -178,16 +186,26 @@ func TestErrorBody(t *testing.T) {
 		status       int
 		header, body string
 	}{
-		{"a field at fault", "", fault.Invalid("q", "is required"), 400, "application/json",
-			`{"error":{"code":"validation_error","message":"q is required","request_id":"ID","details":[{"field":"q","reason":"is required"}]}}`},
-		{"no field at fault", "*/*", fault.New(fault.NotFound, "there is no <such> suffix").WithHint("try com"), 404, "application/json",
-			`{"error":{"code":"not_found","message":"there is no <such> suffix; try com","request_id":"ID"}}`},
-		{"an error of ours keeps its text", "", errors.New("select from secrets: refused"), 500, "application/json",
-			`{"error":{"code":"internal_error","message":"something failed on our side; retry with exponential back-off, and send us the request id if it lasts","request_id":"ID"}}`},
-		{"a problem document", "application/problem+json, application/json;q=0.9", fault.Invalid("q", "is required"), 400, "application/problem+json",
-			`{"type":"https://names.test/docs#validation_error","title":"Invalid request","status":400,"detail":"q is required","code":"validation_error","request_id":"ID","details":[{"field":"q","reason":"is required"}]}`},
-		{"a problem document that is wanted less", "application/problem+json;q=0.5, application/json", fault.Invalid("q", "is required"), 400, "application/json",
-			`{"error":{"code":"validation_error","message":"q is required","request_id":"ID","details":[{"field":"q","reason":"is required"}]}}`},
+		{
+			"a field at fault", "", fault.Invalid("q", "is required"), 400, "application/json",
+			`{"error":{"code":"validation_error","message":"q is required","request_id":"ID","details":[{"field":"q","reason":"is required"}]}}`,
+		},
+		{
+			"no field at fault", "*/*", fault.New(fault.NotFound, "there is no <such> suffix").WithHint("try com"), 404, "application/json",
+			`{"error":{"code":"not_found","message":"there is no <such> suffix; try com","request_id":"ID"}}`,
+		},
+		{
+			"an error of ours keeps its text", "", errors.New("select from secrets: refused"), 500, "application/json",
+			`{"error":{"code":"internal_error","message":"something failed on our side; retry with exponential back-off, and send us the request id if it lasts","request_id":"ID"}}`,
+		},
+		{
+			"a problem document", "application/problem+json, application/json;q=0.9", fault.Invalid("q", "is required"), 400, "application/problem+json",
+			`{"type":"https://names.test/docs#validation_error","title":"Invalid request","status":400,"detail":"q is required","code":"validation_error","request_id":"ID","details":[{"field":"q","reason":"is required"}]}`,
+		},
+		{
+			"a problem document that is wanted less", "application/problem+json;q=0.5, application/json", fault.Invalid("q", "is required"), 400, "application/json",
+			`{"error":{"code":"validation_error","message":"q is required","request_id":"ID","details":[{"field":"q","reason":"is required"}]}}`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -230,8 +248,11 @@ func TestErrorHeaders(t *testing.T) {
 		status     int
 		challenged bool
 	}{
-		{fault.AuthenticationRequired, 401, true}, {fault.InvalidToken, 401, true},
-		{fault.InsufficientScope, 403, true}, {fault.Forbidden, 403, false}, {fault.InvalidSignature, 401, false},
+		{fault.AuthenticationRequired, 401, true},
+		{fault.InvalidToken, 401, true},
+		{fault.InsufficientScope, 403, true},
+		{fault.Forbidden, 403, false},
+		{fault.InvalidSignature, 401, false},
 	} {
 		w := httptest.NewRecorder()
 		d.WriteError(w, httptest.NewRequest("GET", "/", nil), api, fault.New(test.code, "no"))
@@ -283,7 +304,7 @@ func TestPanic(t *testing.T) {
 		status  int // 0: the connection is cut
 	}{
 		{"before anything was written", func(http.ResponseWriter, *http.Request) { panic("secret-name") }, 500},
-		{"with an error", func(http.ResponseWriter, *http.Request) { var m map[string]int; m["secret-name"]++ }, 500},
+		{"with an error of the runtime", func(http.ResponseWriter, *http.Request) { panic(any("secret-name").(error)) }, 500},
 		{"in the middle of an answer", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "half")
 			panic("secret-name")

@@ -105,12 +105,12 @@ func policyText(name op.Class, quota int) string {
 // A draw is what one call takes from one class.
 type draw struct {
 	*class
-	count   int64
-	fullAt  int64 // of the bucket, before the call; afterwards where it is granted
-	granted bool
+	count  int64
+	fullAt int64 // when the bucket is full again
 }
 
-// take draws all the charges or none. It returns the draws with what is left, and the draw that was refused, if any.
+// take draws all or nothing, and leaves in each draw how its bucket stands then. It returns the time, and the first
+// draw for which too little is left, if there is one.
 func (l *Limits) take(who client, draws []draw) (now int64, refused *draw) {
 	s := &l.shards[maphash.Comparable(l.seed, who)%shards]
 	s.mu.Lock()

@@ -187,16 +187,32 @@ func TestStream(t *testing.T) {
 		request
 		want []string
 	}{
-		{"results, then the rest", request{"POST /api/coffee/search", []string{asJSON, events}, `{"q":"mocha"}`},
-			[]string{small, large, `done {"query":"mocha","at":"2026-11-01T08:00:00Z"}`}},
-		{"a result that was not streamed stands in the rest", request{"POST /api/coffee/search", []string{asJSON, events}, `{"q":"late"}`},
-			[]string{strings.ReplaceAll(small, "mocha", "late"), strings.ReplaceAll(large, "mocha", "late"),
-				`done {"query":"late","results":[{"name":"late large"}],"at":"2026-11-01T08:00:00Z"}`}},
-		{"steps without a result", request{"POST /api/coffee/search", []string{asJSON, events}, `{"q":"steps"}`},
-			[]string{strings.ReplaceAll(small, "mocha", "steps"), strings.ReplaceAll(large, "mocha", "steps"),
-				`progress {"done":2,"total":2}`, `done {"query":"steps","at":"2026-11-01T08:00:00Z"}`}},
-		{"an operation that streams nothing", request{"GET /api/pricing/bean?bean=mocha", []string{events}, ""},
-			[]string{`done {"bean":"mocha","price":{"masked":false,"cents":300},"shots":0}`}},
+		{
+			"results, then the rest",
+			request{"POST /api/coffee/search", []string{asJSON, events}, `{"q":"mocha"}`},
+			[]string{small, large, `done {"query":"mocha","at":"2026-11-01T08:00:00Z"}`},
+		},
+		{
+			"a result that was not streamed stands in the rest",
+			request{"POST /api/coffee/search", []string{asJSON, events}, `{"q":"late"}`},
+			[]string{
+				strings.ReplaceAll(small, "mocha", "late"), strings.ReplaceAll(large, "mocha", "late"),
+				`done {"query":"late","results":[{"name":"late large"}],"at":"2026-11-01T08:00:00Z"}`,
+			},
+		},
+		{
+			"steps without a result",
+			request{"POST /api/coffee/search", []string{asJSON, events}, `{"q":"steps"}`},
+			[]string{
+				strings.ReplaceAll(small, "mocha", "steps"), strings.ReplaceAll(large, "mocha", "steps"),
+				`progress {"done":2,"total":2}`, `done {"query":"steps","at":"2026-11-01T08:00:00Z"}`,
+			},
+		},
+		{
+			"an operation that streams nothing",
+			request{"GET /api/pricing/bean?bean=mocha", []string{events}, ""},
+			[]string{`done {"bean":"mocha","price":{"masked":false,"cents":300},"shots":0}`},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

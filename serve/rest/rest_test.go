@@ -32,7 +32,7 @@ const (
 type bean string
 
 func (bean) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(20)}
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(20)}
 }
 
 type price struct {
@@ -256,11 +256,19 @@ func TestAnswers(t *testing.T) {
 		status int
 		want   string // the body, or a part of it
 	}{
-		{"a call with a body", request{"POST /api/coffee/search", []string{asJSON}, `{"q":"mocha"}`}, 200,
-			`{"query":"mocha","results":[{"name":"mocha small","price":{"masked":true}},{"name":"mocha large","price":{"masked":true}}],"at":"2026-11-01T08:00:00Z"}`},
+		{
+			"a call with a body",
+			request{"POST /api/coffee/search", []string{asJSON}, `{"q":"mocha"}`},
+			200,
+			`{"query":"mocha","results":[{"name":"mocha small","price":{"masked":true}},{"name":"mocha large","price":{"masked":true}}],"at":"2026-11-01T08:00:00Z"}`,
+		},
 		{"a token shows more", request{"POST /api/coffee/search", []string{asJSON, reader}, `{"q":"mocha"}`}, 200, `"price":{"masked":false,"cents":300}`},
-		{"a call with a query", request{"GET /api/pricing/bean?bean=mocha&shots=2&with=milk,sugar&with=ice", nil, ""}, 200,
-			`{"bean":"mocha","price":{"masked":false,"cents":300},"shots":2}`},
+		{
+			"a call with a query",
+			request{"GET /api/pricing/bean?bean=mocha&shots=2&with=milk,sugar&with=ice", nil, ""},
+			200,
+			`{"bean":"mocha","price":{"masked":false,"cents":300},"shots":2}`,
+		},
 		{"a wildcard", request{"GET /api/beans/caf%C3%A9/notes", nil, ""}, 200, `{"bean":"café","text":"A long text`},
 		{"a slash in a wildcard", request{"GET /api/beans/a%2Fb/notes", nil, ""}, 200, `{"bean":"a/b"`},
 		{"a wildcard beside a body", request{"POST /api/bulk/roast", []string{asJSON, owner}, ` {"beans":["a","b"]}`}, 200, `{"op":"roast","done":2}`},
