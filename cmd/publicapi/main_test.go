@@ -35,15 +35,27 @@ func clock() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 // open runs the program with the sample listings in this process until the end of the test.
 func open(t testing.TB, args ...string) *site {
 	t.Helper()
+	reg := newRegistry(t)
+	return openOn(t, reg, reg.File(), args...)
+}
+
+func newRegistry(t testing.TB) *registry.Registry {
+	t.Helper()
 	reg, err := registry.Start(registry.Config{Now: clock, Count: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = reg.Close() })
+	return reg
+}
+
+// openOn is open with a -registry file that need not name all that the registry has.
+func openOn(t testing.TB, reg *registry.Registry, file []byte, args ...string) *site {
+	t.Helper()
 	s := &site{data: t.TempDir(), registry: reg, log: &log{}, client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	s.file = filepath.Join(s.data, "registry.json")
-	if err := os.WriteFile(s.file, reg.File(), 0o600); err != nil {
+	if err := os.WriteFile(s.file, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args = append([]string{"-addr", "127.0.0.1:0", "-demo", "-data", s.data, "-registry", s.file}, args...)

@@ -1,0 +1,161 @@
+// Package programtest runs one of our programs for a test as a shell would: in a process of its own, with flags, an
+// environment, streams, signals and an exit status.
+package programtest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asProgram is set in the environment of a test binary that is to be the program.
+const asProgram = "PROGRAMTEST_MAIN"
+
+// Main is the body of a TestMain: it runs the program where [Start] or [Run] began the process, else the tests. So
+// the program under test is built once, with the tests, and with their race detector.
+func Main(m *testing.M, program func()) {
+	if os.Getenv(asProgram) != "" {
+		program()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// patience is how long a program may take to do anything at all.
+const patience = 30 * time.Second
+
+// A Program is a process that runs.
+type Program struct {
+	Stdin io.WriteCloser
+	Lines *bufio.Scanner // standard output; [Program.Wait] reads what is left of it
+
+	t      testing.TB
+	cmd    *exec.Cmd
+	stderr buffer
+	exited bool
+}
+
+// buffer can be read while the process writes to it.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// Command is the program with these arguments and, in front of the environment of the test, these variables, each as
+// NAME=value. The working directory is a new one.
+func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// Start begins a program. It is killed at the end of the test if it still runs then.
+func Start(t testing.TB, env []string, args ...string) *Program {
+	t.Helper()
+	return StartCommand(t, Command(t, env, args...))
+}
+
+// StartCommand begins a command, which may be another program.
+func StartCommand(t testing.TB, cmd *exec.Cmd) *Program {
+	t.Helper()
+	p := &Program{t: t, cmd: cmd}
+	var err error
+	if p.Stdin, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = &p.stderr
+	p.Lines = bufio.NewScanner(stdout)
+	p.Lines.Buffer(nil, 4<<20)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		kill.Stop()
+		if !p.exited {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	return p
+}
+
+// Listening reads the first line of standard output, which must be "listening on " and a base URL, and returns that.
+func (p *Program) Listening() string {
+	p.t.Helper()
+	url, ok := "", p.Lines.Scan()
+	if ok {
+		url, ok = strings.CutPrefix(p.Lines.Text(), "listening on ")
+	}
+	if !ok || !strings.HasPrefix(url, "http://") {
+		p.t.Fatalf("the first line is %q, want listening on http://HOST:PORT; standard error: %s", p.Lines.Text(), p.Stderr())
+	}
+	return url
+}
+
+// Stderr is what the program has written to standard error so far.
+func (p *Program) Stderr() string { return p.stderr.String() }
+
+// Terminate sends SIGTERM.
+func (p *Program) Terminate() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Wait waits for the end and returns the rest of standard output and the exit status.
+func (p *Program) Wait() (stdout string, status int) {
+	p.t.Helper()
+	var rest strings.Builder
+	for p.Lines.Scan() {
+		rest.WriteString(p.Lines.Text() + "\n")
+	}
+	err := p.cmd.Wait()
+	p.exited = true
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		p.t.Fatal(err)
+	}
+	return rest.String(), p.cmd.ProcessState.ExitCode()
+}
+
+// Run runs a program to its end, with nothing on standard input.
+func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	p := Start(t, env, args...)
+	_ = p.Stdin.Close()
+	stdout, status = p.Wait()
+	return stdout, p.Stderr(), status
+}
