@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -428,16 +427,5 @@ func TestToolChoice(t *testing.T) {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}
 		})
-	}
-}
-
-func TestBudget(t *testing.T) {
-	t.Parallel()
-	in, all, err := assistant.Budget(operations())
-	if err != nil || in <= 0 || all <= in {
-		t.Errorf("Budget: got %d, %d, %v", in, all, err)
-	}
-	if testing.Verbose() {
-		fmt.Println("budget of the test's operations:", in, all)
 	}
 }

@@ -68,24 +68,6 @@ func slim(s *jsonschema.Schema) {
 	}
 }
 
-// Budget is what the tools of a set cost the context of a model: the bytes of their names, descriptions and input
-// schemas, and those with the output schemas.
-func Budget(set *op.Set) (in, all int, err error) {
-	for _, o := range set.All() {
-		if !o.Tool {
-			continue
-		}
-		tool, err := newTool(o)
-		if err != nil {
-			return 0, 0, err
-		}
-		size := len(tool.Name) + len(tool.Description) + len(tool.RawInputSchema)
-		in += size
-		all += size + len(tool.RawOutputSchema)
-	}
-	return in, all, nil
-}
-
 // handle returns what mcp-go calls for tools/call. It never returns an error.
 func (s *Server) handle(o *op.Op) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
