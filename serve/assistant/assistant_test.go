@@ -116,8 +116,8 @@ func (documents) Catalogue(context.Context) ([]byte, error) { return []byte(`{"o
 func (documents) EPPStatus(context.Context) ([]byte, error) { return []byte(`{"ok":"fine"}`), nil }
 func (documents) TLD(_ context.Context, tld string) ([]byte, error) {
 	switch tld {
-	case "com":
-		return []byte(`{"tld":"com"}`), nil
+	case "com", "co.uk", "рф":
+		return []byte(`{"tld":"` + tld + `"}`), nil
 	case "broken":
 		return nil, errors.New("secret: disk full")
 	}

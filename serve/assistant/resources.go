@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -46,7 +47,11 @@ func (s *Server) addResources() {
 		mcp.WithTemplateDescription("What a domain suffix asks of a registrant: terms, eligibility, name servers, life cycle."),
 		mcp.WithTemplateMIMEType(typeJSON),
 	), server.ResourceTemplateHandlerFunc(read(func(ctx context.Context, uri string) ([]byte, error) {
-		return from.TLD(ctx, strings.TrimPrefix(uri, uriTLDs))
+		suffix := strings.TrimPrefix(uri, uriTLDs)
+		if unescaped, err := url.PathUnescape(suffix); err == nil {
+			suffix = unescaped
+		}
+		return from.TLD(ctx, suffix)
 	})))
 }
 
