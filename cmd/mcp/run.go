@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,7 +32,7 @@ const tokenVariable = "NAMEWHARF_TOKEN"
 // options are the flags.
 type options struct {
 	stand          backend.Config
-	face           front.Settings
+	face           *front.Settings
 	backend        string
 	tools, exclude settings.List
 	readOnly       bool
@@ -42,12 +41,11 @@ type options struct {
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
 	o := &options{}
 	fs := flag.NewFlagSet("mcp", flag.ContinueOnError)
-	fs.StringVar(&o.face.Addr, "http", "", "`host:port` to serve HTTP on; port 0 picks one (default stdio)")
+	o.face = front.Flags(fs, "http", "", "`host:port` to serve HTTP on; port 0 picks one (default stdio)")
 	fs.StringVar(&o.backend, "backend", "", "base `URL` of a public API to call instead of looking names up in this process")
 	fs.Var(&o.tools, "tools", "`names` of the only tools to offer, separated by commas")
 	fs.Var(&o.exclude, "exclude-tools", "`names` of tools not to offer, separated by commas")
 	fs.BoolVar(&o.readOnly, "read-only", false, "offer no tool that changes something")
-	o.face.SharedFlags(fs)
 	o.stand.StoreFlags(fs, dataDir(environ))
 	o.stand.LookupFlags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
@@ -92,12 +90,11 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	log := o.face.Logger(stderr)
-	listener := net.Listener(nil)
 	if o.face.Addr != "" {
-		if listener, err = o.face.Listen(); err != nil {
+		if err := o.face.Listen(); err != nil {
 			return err
 		}
-		defer listener.Close()
+		defer o.face.Close()
 	}
 	token, _ := environ(tokenVariable)
 	set, table, stop, err := open(ctx, o, token, dataDir(environ), log)
@@ -110,10 +107,10 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
 		SignIn: "set " + tokenVariable + " to an access token",
 	}
-	if listener == nil {
+	if o.face.Addr == "" {
 		return serveStdio(ctx, config, o, token, stdin, stdout)
 	}
-	return serveHTTP(ctx, config, o, listener, environ, stdout)
+	return serveHTTP(ctx, config, o, environ, stdout)
 }
 
 // open returns the operations: of the API behind -backend, or looked up in this process.
@@ -152,10 +149,14 @@ func serveStdio(ctx context.Context, config assistant.Config, o *options, token 
 	if err != nil {
 		return err
 	}
-	return server.Stdio(ctx, stdin, stdout)
+	err = server.Stdio(ctx, stdin, stdout)
+	if ctx.Err() != nil {
+		return nil // told to end
+	}
+	return err
 }
 
-func serveHTTP(ctx context.Context, config assistant.Config, o *options, listener net.Listener, environ func(string) (string, bool), stdout io.Writer) error {
+func serveHTTP(ctx context.Context, config assistant.Config, o *options, environ func(string) (string, bool), stdout io.Writer) error {
 	proxies, err := o.face.Proxies()
 	if err != nil {
 		return err
@@ -178,7 +179,5 @@ func serveHTTP(ctx context.Context, config assistant.Config, o *options, listene
 	mux.Handle("/mcp", server.Handler(o.face.BaseURL+"/mcp", false))
 	mux.Handle("/mcp/signed-in", server.Handler(o.face.BaseURL+"/mcp/signed-in", true))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	return o.face.Serve(ctx, listener, mux, metrics.Handler(), config.Logger, func() {
-		fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
-	})
+	return o.face.Serve(ctx, mux, metrics.Handler(), config.Logger, stdout, func() {})
 }

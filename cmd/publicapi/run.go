@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -23,7 +22,7 @@ import (
 // run serves until ctx ends. Its errors are one clear line.
 func run(ctx context.Context, args []string, environ func(string) (string, bool), stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("publicapi", flag.ContinueOnError)
-	face := front.Flags(fs, "127.0.0.1:8080")
+	face := front.Flags(fs, "addr", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks one")
 	var stand backend.Config
 	stand.StoreFlags(fs, defaultData)
 	stand.LookupFlags(fs)
@@ -45,11 +44,15 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	log := face.Logger(stderr)
-	listener, err := face.Listen()
+	tracer, flush, err := front.Tracer(ctx, "publicapi", environ)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	defer flush()
+	if err := face.Listen(); err != nil {
+		return err
+	}
+	defer face.Close()
 
 	stand.Logger, stand.Now = log, time.Now
 	back, err := backend.Open(ctx, stand, defaultData)
@@ -58,11 +61,6 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer back.Close()
 
-	tracer, flush, err := front.Tracer(ctx, "publicapi", environ)
-	if err != nil {
-		return err
-	}
-	defer flush()
 	set := tools.New(tools.Config{
 		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices,
 		BaseURL: face.BaseURL, Secret: back.Secret, Now: time.Now,
@@ -85,8 +83,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	mux.Handle("/", rest.New(rest.Config{
 		Door: d, Set: set, Version: tools.APIVersion, MCP: face.BaseURL + "/mcp", Ready: back.Ready,
 	}))
-	return face.Serve(ctx, listener, mux, metrics.Handler(), log, func() {
-		fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
+	return face.Serve(ctx, mux, metrics.Handler(), log, stdout, func() {
 		if back.Demo != nil {
 			printDemo(stdout, face.BaseURL, back.Demo.Samples())
 		}

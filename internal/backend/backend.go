@@ -63,7 +63,8 @@ type Backend struct {
 	closers []func() error // run in reverse order
 }
 
-// Open opens everything; dir is the data directory where Data is empty. Errors are one clear line.
+// Open opens everything; dir is the data directory where Data is empty. Errors are one clear line: nothing is changed,
+// and nothing logged, before all that the configuration names is found good.
 func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 	b := &Backend{Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()), log: cfg.Logger}
 	defer func() {
@@ -80,13 +81,21 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 			b.onClose(func() error { return os.RemoveAll(cfg.Data) })
 		}
 	}
-	if err := b.openStore(ctx, cfg); err != nil {
+	b.DB, err = store.Open(ctx, store.Config{URL: cfg.DB, Dir: cfg.Data, NoMigrate: true, Logger: cfg.Logger, Now: cfg.Now})
+	if err != nil {
 		return nil, err
 	}
-	b.watchPrices(ctx, filepath.Join(cfg.Data, PricesFile))
+	b.onClose(b.DB.Close)
 	if err := b.openLookup(cfg); err != nil {
 		return nil, err
 	}
+	if _, err := b.DB.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if b.Secret, err = b.DB.Secret(ctx, "cursors"); err != nil {
+		return nil, err
+	}
+	b.watchPrices(ctx, filepath.Join(cfg.Data, PricesFile))
 	if b.Market, err = market.New(ctx, market.Config{DB: b.DB, Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
@@ -107,16 +116,6 @@ func (b *Backend) Close() error {
 	}
 	b.closers = nil
 	return errors.Join(errs...)
-}
-
-func (b *Backend) openStore(ctx context.Context, cfg Config) (err error) {
-	b.DB, err = store.Open(ctx, store.Config{URL: cfg.DB, Dir: cfg.Data, Logger: cfg.Logger, Now: cfg.Now})
-	if err != nil {
-		return err
-	}
-	b.onClose(b.DB.Close)
-	b.Secret, err = b.DB.Secret(ctx, "cursors")
-	return err
 }
 
 // watchPrices keeps the operator's price list in force and says in the log what came of it.

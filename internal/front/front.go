@@ -28,23 +28,21 @@ type Settings struct {
 	RateLimits     *settings.Choice
 	MetricsAddr    string
 	Log            *settings.Choice
+
+	flag          string // that sets Addr
+	main, metrics net.Listener
 }
 
-// Flags defines -addr and its like, with addr as the default address.
-func Flags(fs *flag.FlagSet, addr string) *Settings {
-	s := &Settings{}
-	fs.StringVar(&s.Addr, "addr", addr, "`host:port` to listen on; port 0 picks one")
-	s.SharedFlags(fs)
-	return s
-}
-
-// SharedFlags defines the flags but -addr.
-func (s *Settings) SharedFlags(fs *flag.FlagSet) {
+// Flags defines the flag of that name for the address, with its default, and those that go with it.
+func Flags(fs *flag.FlagSet, name, addr, usage string) *Settings {
+	s := &Settings{flag: "-" + name}
+	fs.StringVar(&s.Addr, name, addr, usage)
 	fs.StringVar(&s.BaseURL, "base-url", "", "public `URL`, the prefix of every link; https unless loopback (default from the address)")
 	fs.Var(&s.TrustedProxies, "trusted-proxies", "`CIDRs` of proxies whose X-Forwarded-For counts, separated by commas")
 	s.RateLimits = settings.OneOf(fs, "rate-limits", "on, or off with a loopback address", "on", "off")
 	fs.StringVar(&s.MetricsAddr, "metrics-addr", "", "`host:port` for Prometheus metrics (default off)")
 	s.Log = settings.OneOf(fs, "log", "text or json, on standard error", "text", "json")
+	return s
 }
 
 // Logger writes to w in the form that -log asks for.
@@ -68,29 +66,48 @@ func Loopback(addr string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// Listen opens the address and settles the base URL. It refuses what would be unsafe: limits lifted where others can
-// call, a base URL without TLS on a host that is not loopback, and none at all on such an address.
-func (s *Settings) Listen() (net.Listener, error) {
+// Listen opens the addresses and settles the base URL. It refuses what would be unsafe: limits lifted where others can
+// call, a base URL without TLS on a host that is not loopback, and none at all on such an address. [Settings.Serve]
+// closes what it opened; where that is never called, [Settings.Close] does.
+func (s *Settings) Listen() error {
 	if s.RateLimits.Value == "off" && !Loopback(s.Addr) {
-		return nil, fmt.Errorf("-rate-limits off needs a loopback -addr such as 127.0.0.1:8080")
+		return fmt.Errorf("-rate-limits off needs a loopback %s such as 127.0.0.1:8080", s.flag)
 	}
 	if s.BaseURL == "" && !Loopback(s.Addr) {
-		return nil, fmt.Errorf("-base-url is required where -addr is not a loopback address, e.g. https://names.example")
+		return fmt.Errorf("-base-url is required where %s is not a loopback address, e.g. https://names.example", s.flag)
 	}
 	if s.BaseURL != "" {
 		if err := checkBaseURL(s.BaseURL); err != nil {
-			return nil, fmt.Errorf("-base-url %w", err)
+			return fmt.Errorf("-base-url %w", err)
 		}
 		s.BaseURL = strings.TrimSuffix(s.BaseURL, "/")
 	}
-	l, err := net.Listen("tcp", s.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("-addr: %w", err)
+	if _, err := s.Proxies(); err != nil {
+		return err
+	}
+	var err error
+	if s.main, err = net.Listen("tcp", s.Addr); err != nil {
+		return fmt.Errorf("%s: %w", s.flag, err)
+	}
+	if s.MetricsAddr != "" {
+		if s.metrics, err = net.Listen("tcp", s.MetricsAddr); err != nil {
+			s.Close()
+			return fmt.Errorf("-metrics-addr: %w", err)
+		}
 	}
 	if s.BaseURL == "" {
-		s.BaseURL = "http://" + l.Addr().String()
+		s.BaseURL = "http://" + s.main.Addr().String()
 	}
-	return l, nil
+	return nil
+}
+
+// Close stops listening. It may be called more than once.
+func (s *Settings) Close() {
+	for _, l := range []net.Listener{s.main, s.metrics} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
 }
 
 func checkBaseURL(text string) error {
@@ -148,25 +165,20 @@ const (
 	ShutdownPeriod = 10 * time.Second // what runs at the signal may finish in
 )
 
-// Serve answers on l, and the metrics on their own address, until ctx ends; then it finishes what runs. ready is
-// called once both listen.
-func (s *Settings) Serve(ctx context.Context, l net.Listener, h http.Handler, metrics http.Handler, log *slog.Logger, ready func()) error {
-	servers := []*http.Server{newServer(h, log)}
-	listeners := []net.Listener{l}
-	if s.MetricsAddr != "" {
-		ml, err := net.Listen("tcp", s.MetricsAddr)
-		if err != nil {
-			l.Close()
-			return fmt.Errorf("-metrics-addr: %w", err)
-		}
-		log.Info("metrics", "url", "http://"+ml.Addr().String()+"/metrics")
-		servers, listeners = append(servers, newServer(metrics, log)), append(listeners, ml)
+// Serve answers on the addresses that [Settings.Listen] opened until ctx ends; then it finishes what runs. It writes
+// the line that programs wait for, and what greet adds to it.
+func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog.Logger, stdout io.Writer, greet func()) error {
+	servers, listeners := []*http.Server{newServer(h, log)}, []net.Listener{s.main}
+	if s.metrics != nil {
+		log.Info("metrics", "url", "http://"+s.metrics.Addr().String()+"/metrics")
+		servers, listeners = append(servers, newServer(metrics, log)), append(listeners, s.metrics)
 	}
 	ended := make(chan error, len(servers))
 	for i := range servers {
 		go func() { ended <- servers[i].Serve(listeners[i]) }()
 	}
-	ready()
+	fmt.Fprintf(stdout, "listening on http://%s\n", s.main.Addr())
+	greet()
 	var err error
 	running := len(servers)
 	select {
