@@ -382,12 +382,21 @@ func TestUnknownToolNames(t *testing.T) {
 		cfg  assistant.Config
 		want string
 	}{
-		{"an unknown tool is named with those there are", assistant.Config{Tools: []string{"whois"}},
-			`there is no tool "whois"; there are search_domain, check_domains, whois_lookup, bulk_domains`},
-		{"one to leave out must exist too", assistant.Config{Exclude: []string{"not_a_tool"}},
-			`there is no tool "not_a_tool"; there are search_domain, check_domains, whois_lookup, bulk_domains`},
-		{"something must be left", assistant.Config{Tools: []string{"bulk_domains"}, ReadOnly: true},
-			`no tool is left; there are search_domain, check_domains, whois_lookup, bulk_domains`},
+		{
+			"an unknown tool is named with those there are",
+			assistant.Config{Tools: []string{"whois"}},
+			`there is no tool "whois"; there are search_domain, check_domains, whois_lookup, bulk_domains`,
+		},
+		{
+			"one to leave out must exist too",
+			assistant.Config{Exclude: []string{"not_a_tool"}},
+			`there is no tool "not_a_tool"; there are search_domain, check_domains, whois_lookup, bulk_domains`,
+		},
+		{
+			"something must be left",
+			assistant.Config{Tools: []string{"bulk_domains"}, ReadOnly: true},
+			`no tool is left; there are search_domain, check_domains, whois_lookup, bulk_domains`,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

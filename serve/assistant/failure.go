@@ -63,8 +63,10 @@ func Hooks() *server.Hooks {
 			}
 			via.fail(failure)
 		case errors.As(err, &missing):
-			via.fail(responseError{mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, missing.Error(),
-				map[string]any{"requiredCapabilities": map[string]any{missing.Capability: struct{}{}}}})
+			via.fail(responseError{
+				mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, missing.Error(),
+				map[string]any{"requiredCapabilities": map[string]any{missing.Capability: struct{}{}}},
+			})
 		}
 	})
 	return hooks

@@ -250,8 +250,11 @@ func TestStdioSignIn(t *testing.T) {
 		want   string
 	}{
 		{"nobody is told how to sign in", op.Caller{}, "this needs a signed-in caller; to sign in, set the token and start again\ncode: authentication_required"},
-		{"a token without the scope", op.Caller{Account: "acc_2"},
-			"the access token lacks the scope pricing:read; to sign in, set the token and start again\ncode: insufficient_scope"},
+		{
+			"a token without the scope",
+			op.Caller{Account: "acc_2"},
+			"the access token lacks the scope pricing:read; to sign in, set the token and start again\ncode: insufficient_scope",
+		},
 		{"a token with it", op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing}}, `{"query":"acme","caller":"acc_1","names":["acme.com","<acme>.net"]}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -31,10 +31,10 @@ func newTool(o *op.Op) (mcp.Tool, error) {
 		Name: o.Name, Title: o.Title, Description: o.Doc, RawInputSchema: in, RawOutputSchema: out,
 		Annotations: mcp.ToolAnnotation{
 			Title:           o.Title,
-			ReadOnlyHint:    mcp.ToBoolPtr(reads),
-			DestructiveHint: mcp.ToBoolPtr(!reads),
-			IdempotentHint:  mcp.ToBoolPtr(reads),
-			OpenWorldHint:   mcp.ToBoolPtr(o.Limit == op.Lookup), // asks registries
+			ReadOnlyHint:    new(reads),
+			DestructiveHint: new(!reads),
+			IdempotentHint:  new(reads),
+			OpenWorldHint:   new(o.Limit == op.Lookup), // asks registries
 		},
 	}, nil
 }
