@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/batch"
+	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/front"
@@ -97,32 +98,46 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		defer o.face.Close()
 	}
 	token, _ := environ(tokenVariable)
-	set, table, stop, err := open(ctx, o, token, dataDir(environ), log)
-	if err != nil {
+	config := assistant.Config{
+		Version: build.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
+		SignIn: "set " + tokenVariable + " to an access token",
+	}
+	if config.Set = describe(); token != "" && o.face.Addr == "" && o.backend == "" {
+		if config.Caller, err = door.NoTokens.Caller(ctx, token, ""); err != nil {
+			return fmt.Errorf("%s: %s", tokenVariable, fault.From(err).Detail)
+		}
+	}
+	if _, err := assistant.New(config); err != nil { // a mistake in -tools is found before anything is opened
+		return err
+	}
+	var table *tld.Table
+	var stop func() error
+	if config.Set, table, stop, err = open(ctx, o, token, dataDir(environ), config.Set, log); err != nil {
 		return err
 	}
 	defer stop()
-	config := assistant.Config{
-		Set: set, Resources: tools.NewReference(set, table), Version: build.Version(), Logger: log,
-		Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
-		SignIn: "set " + tokenVariable + " to an access token",
-	}
+	config.Resources = tools.NewReference(config.Set, table)
 	if o.face.Addr == "" {
-		return serveStdio(ctx, config, o, token, stdin, stdout)
+		return serveStdio(ctx, config, stdin, stdout)
 	}
 	return serveHTTP(ctx, config, o, environ, stdout)
 }
 
-// open returns the operations: of the API behind -backend, or looked up in this process.
-func open(ctx context.Context, o *options, token, dir string, log *slog.Logger) (*op.Set, *tld.Table, func() error, error) {
+// describe returns the operations without anything behind them.
+func describe() *op.Set {
+	set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
+	batch.Add(set)
+	return set
+}
+
+// open returns the operations as they run: in the API behind -backend, or in this process.
+func open(ctx context.Context, o *options, token, dir string, described *op.Set, log *slog.Logger) (*op.Set, *tld.Table, func() error, error) {
 	if o.backend != "" {
 		api, err := remote.New(o.backend, token)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("-backend %w", err)
 		}
-		set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now}) // described here, run there
-		batch.Add(set)
-		return set.Via(api.Call), tld.DefaultTable(), func() error { return nil }, nil
+		return described.Via(api.Call), tld.DefaultTable(), func() error { return nil }, nil
 	}
 	o.stand.Logger, o.stand.Now = log, time.Now
 	back, err := backend.Open(ctx, o.stand, dir)
@@ -137,14 +152,7 @@ func open(ctx context.Context, o *options, token, dir string, log *slog.Logger) 
 	return set, back.Table, back.Close, nil
 }
 
-func serveStdio(ctx context.Context, config assistant.Config, o *options, token string, stdin io.Reader, stdout io.Writer) error {
-	if token != "" && o.backend == "" {
-		caller, err := door.NoTokens.Caller(ctx, token, "")
-		if err != nil {
-			return fmt.Errorf("%s: %w", tokenVariable, err)
-		}
-		config.Caller = caller
-	}
+func serveStdio(ctx context.Context, config assistant.Config, stdin io.Reader, stdout io.Writer) error {
 	server, err := assistant.New(config)
 	if err != nil {
 		return err

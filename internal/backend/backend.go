@@ -72,6 +72,10 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 			b.Close()
 		}
 	}()
+	lookups, err := b.lookups(cfg)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.Data == "" {
 		cfg.Data = dir
 		if cfg.Demo {
@@ -86,9 +90,10 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 		return nil, err
 	}
 	b.onClose(b.DB.Close)
-	if err := b.openLookup(cfg); err != nil {
+	if b.Lookup, err = lookup.New(lookups); err != nil {
 		return nil, err
 	}
+	b.onClose(func() error { b.Lookup.Close(); return nil })
 	if _, err := b.DB.Migrate(ctx); err != nil {
 		return nil, err
 	}
@@ -134,17 +139,18 @@ func (b *Backend) watchPrices(ctx context.Context, path string) {
 	b.onClose(func() error { stop(); running.Wait(); return nil })
 }
 
-func (b *Backend) openLookup(cfg Config) (err error) {
-	config := lookup.Config{Suffixes: b.Table, BootstrapURL: cfg.BootstrapURL, Resolvers: lookup.SystemResolvers(), Logger: cfg.Logger, Now: cfg.Now}
+// lookups reads what the look-up service is to ask, and starts the demo's registry where that is it.
+func (b *Backend) lookups(cfg Config) (config lookup.Config, err error) {
+	config = lookup.Config{Suffixes: b.Table, BootstrapURL: cfg.BootstrapURL, Resolvers: lookup.SystemResolvers(), Logger: cfg.Logger, Now: cfg.Now}
 	file, name := []byte(nil), "-registry "+cfg.RegistryFile
 	switch {
 	case cfg.RegistryFile != "":
 		if file, err = os.ReadFile(cfg.RegistryFile); err != nil {
-			return fmt.Errorf("-registry: %w", err)
+			return config, fmt.Errorf("-registry: %w", err)
 		}
 	case cfg.Demo:
 		if b.Demo, err = registry.Start(registry.Config{Now: cfg.Now}); err != nil {
-			return err
+			return config, err
 		}
 		b.onClose(b.Demo.Close)
 		file, name = b.Demo.File(), "demo registry"
@@ -152,17 +158,10 @@ func (b *Backend) openLookup(cfg Config) (err error) {
 	}
 	if file != nil {
 		if config.Registry, err = lookup.ParseRegistry(file); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return config, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if ca := config.Registry.CAFile; ca != "" && !filepath.IsAbs(ca) { // the two files travel together
-		config.Registry.CAFile = filepath.Join(filepath.Dir(cfg.RegistryFile), ca)
-	}
-	if b.Lookup, err = lookup.New(config); err != nil {
-		return err
-	}
-	b.onClose(func() error { b.Lookup.Close(); return nil })
-	return nil
+	return config, nil
 }
 
 // listSamples puts the demo's listings up for sale, which leaves those of an earlier demo on the same store alone.

@@ -71,7 +71,8 @@ func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), asProgram+"=1")
+	// The race detector would otherwise hold every process for a second at its end.
+	cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
