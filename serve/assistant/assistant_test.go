@@ -303,11 +303,7 @@ func (s *site) do(t testing.TB, method, path, era, text string, headers ...strin
 		r.Header.Set("Mcp-Protocol-Version", era)
 	}
 	if era == modern {
-		var m struct {
-			Method string
-			Params struct{ Name, URI string }
-		}
-		_ = json.Unmarshal([]byte(text), &m)
+		m := decodeMethod(text)
 		r.Header.Set("Mcp-Method", m.Method)
 		if name := m.Params.Name + m.Params.URI; name != "" {
 			r.Header.Set("Mcp-Name", name)
@@ -353,6 +349,16 @@ func decode(t testing.TB, text string) message {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		t.Fatalf("message %q: %v", text, err)
 	}
+	return m
+}
+
+// decodeMethod is what the headers of a request repeat of it in the protocol of 2026-07-28.
+func decodeMethod(text string) (m struct {
+	Method string
+	Params struct{ Name, URI string }
+},
+) {
+	_ = json.Unmarshal([]byte(text), &m)
 	return m
 }
 

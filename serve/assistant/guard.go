@@ -91,6 +91,9 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		next.Handle(a, &server.HTTPRequest{
 			Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: withCarrier(a.r.Context(), a),
 		})
+		if a.status == 0 && !a.events && r.Context().Err() != nil {
+			w.WriteHeader(door.StatusClientGone) // nobody reads it but the log
+		}
 	}))
 }
 
