@@ -81,7 +81,7 @@ func Import(ctx context.Context, db *store.DB, r io.Reader, o ImportOptions) (Re
 	// In the order of the index on domains, writing touches each of its pages once; and so does whoever reads the table
 	// from start to end to sort it by name.
 	slices.SortFunc(drafts, func(a, b draft) int { return strings.Compare(a.domain, b.domain) })
-	i := importer{db: db, options: o, drafts: drafts, report: report}
+	i := importer{db: db, options: o, drafts: drafts, report: report, look: manyRows}
 	switch {
 	case o.DryRun || len(report.Bad) > 0 && !o.Partial:
 		err = i.rehearse(ctx)
@@ -103,6 +103,7 @@ type importer struct {
 	options ImportOptions
 	drafts  []draft
 	report  Report
+	look    int // after how many rows to settle again
 }
 
 // tally is what came of some rows.
@@ -154,7 +155,7 @@ func (i *importer) atOnce(ctx context.Context) error {
 		if len(all.bad) > 0 {
 			return errBad
 		}
-		return nil
+		return i.settle(ctx, tx)
 	})
 	if err != nil && !errors.Is(err, errBad) {
 		return err
@@ -182,8 +183,21 @@ func (i *importer) byBatch(ctx context.Context) error {
 		i.report.Applied = true
 	}
 	i.report.Applied = true
-	return nil
+	return i.db.Tx(ctx, func(tx store.Tx) error { return i.settle(ctx, tx) })
 }
+
+// settle makes PostgreSQL look at the table as it is now. It keeps the plans that it made for an empty table, which go
+// through all rows, until statistics say otherwise.
+func (i *importer) settle(ctx context.Context, tx store.Tx) error {
+	if i.db.Engine() != store.Postgres || len(i.drafts) < manyRows {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `ANALYZE listings`)
+	return err
+}
+
+// manyRows is from how many rows on an import may change how statements are best run.
+const manyRows = 1000
 
 // write takes rows under one change number.
 func (i *importer) write(ctx context.Context, tx store.Tx, drafts []draft, sum *tally, before int) error {
@@ -203,6 +217,12 @@ func (i *importer) write(ctx context.Context, tx store.Tx, drafts []draft, sum *
 			return err
 		}
 		i.options.Progress(before+end, len(i.drafts))
+		if before+end >= i.look {
+			if err := i.settle(ctx, tx); err != nil {
+				return err
+			}
+			i.look = 8 * (before + end)
+		}
 	}
 	return nil
 }
