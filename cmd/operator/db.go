@@ -24,7 +24,7 @@ func migrateDB(ctx context.Context, d *desk, _ []string) error {
 
 // backupDB writes a copy of the embedded store while it is in use.
 func backupDB(ctx context.Context, d *desk, args []string) error {
-	db, err := d.open(ctx, false)
+	db, err := d.openExisting(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func backupDB(ctx context.Context, d *desk, args []string) error {
 
 // checkDB fails where it finds damage; settings that risk what is stored are told.
 func checkDB(ctx context.Context, d *desk, _ []string) error {
-	db, err := d.open(ctx, false)
+	db, err := d.openExisting(ctx)
 	if err != nil {
 		return err
 	}

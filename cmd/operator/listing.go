@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/tld"
@@ -46,16 +48,36 @@ func importListings(ctx context.Context, d *desk, args []string) error {
 		Progress: bar.progress,
 	})
 	bar.end()
+	if f := (*fault.Error)(nil); errors.As(err, &f) { // the file as a whole is wrong
+		return usagef("%s: %s", args[0], f.Message())
+	}
 	if err != nil {
 		return err
 	}
-	if err := d.print(report, func(w io.Writer) { printReport(w, report, d.dryRun) }); err != nil {
+	if err := d.print(newListingReport(report), func(w io.Writer) { printReport(w, report, d.dryRun) }); err != nil {
 		return err
 	}
 	if len(report.Bad) > 0 && !report.Applied && !d.dryRun {
 		return fmt.Errorf("nothing was imported: %d bad rows; mend them, or take the good rows with -partial", len(report.Bad))
 	}
 	return nil
+}
+
+// A listingReport is a [market.Report] as JSON.
+type listingReport struct {
+	Rows      int             `json:"rows"`
+	Created   int             `json:"created"`
+	Updated   int             `json:"updated"`
+	Unchanged int             `json:"unchanged"`
+	Bad       []market.BadRow `json:"bad"`
+	Applied   bool            `json:"applied"`
+}
+
+func newListingReport(r market.Report) listingReport {
+	if r.Bad == nil {
+		r.Bad = []market.BadRow{}
+	}
+	return listingReport(r)
 }
 
 func printReport(w io.Writer, r market.Report, dryRun bool) {

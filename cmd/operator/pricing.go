@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,26 +16,34 @@ import (
 )
 
 // importPrices lays the prices of a file over those imported before. Running programs take them within seconds.
+//
+// A list of the operator's own with bad rows is not taken, unless -partial says so. A registrar's feed is not the
+// operator's to mend, and always has entries for names outside the DNS: what is good of it is taken.
 func importPrices(_ context.Context, d *desk, args []string) error {
-	book, bad, err := readPrices(args[0])
+	text, err := os.ReadFile(args[0])
 	if err != nil {
 		return usageError{err}
+	}
+	book, bad, err := tld.ParseFeed(bytes.NewReader(text), time.Now())
+	if err != nil {
+		return usagef("%s: %w", args[0], err)
 	}
 	for _, row := range bad {
 		fmt.Fprintln(d.stderr, row)
 	}
-	if len(bad) > 0 {
-		return fmt.Errorf("nothing was imported: %d bad rows", len(bad))
+	feed := bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))), []byte("{"))
+	if book.Len() == 0 || len(bad) > 0 && !feed && !d.partial {
+		return fmt.Errorf("nothing was imported: %d bad rows, %d suffixes with prices", len(bad), book.Len())
 	}
 	path := filepath.Join(d.data, backend.PricesFile)
-	before, bad, err := readPrices(path)
+	before, wrong, err := readPrices(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		before = nil
 	case err != nil:
 		return fmt.Errorf("the price list in force, %s: %w", path, err)
-	case len(bad) > 0:
-		return fmt.Errorf("the price list in force, %s, is wrong: %w; mend or remove it", path, bad[0])
+	case len(wrong) > 0:
+		return fmt.Errorf("the price list in force, %s, is wrong: %w; mend or remove it", path, wrong[0])
 	}
 	merged := book
 	if before != nil {
@@ -49,10 +58,11 @@ func importPrices(_ context.Context, d *desk, args []string) error {
 	result := struct {
 		File     string `json:"file"`
 		Imported int    `json:"imported"`
+		Bad      int    `json:"bad"`
 		Suffixes int    `json:"suffixes"`
-	}{path, book.Len(), merged.Len()}
+	}{path, book.Len(), len(bad), merged.Len()}
 	return d.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "price list\t%s\nsuffixes imported\t%d\nsuffixes in it\t%d\n", result.File, result.Imported, result.Suffixes)
+		fmt.Fprintf(w, "price list\t%s\nsuffixes imported\t%d\nbad rows\t%d\nsuffixes in it\t%d\n", result.File, result.Imported, result.Bad, result.Suffixes)
 	})
 }
 
@@ -62,5 +72,5 @@ func readPrices(path string) (*tld.Book, []tld.RowError, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	return tld.ParseFeed(f, time.Now())
+	return tld.ParseCSV(f)
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -109,17 +111,30 @@ func printCommands(w io.Writer) {
 	t.Flush()
 }
 
-// open opens the store once.
+// open opens the store once, and makes it where there is none.
 func (d *desk) open(ctx context.Context, migrate bool) (*store.DB, error) {
 	if d.store != nil {
 		return d.store, nil
 	}
-	var err error
-	d.store, err = store.Open(ctx, store.Config{
+	db, err := store.Open(ctx, store.Config{
 		URL: d.db, Dir: d.data, NoMigrate: !migrate, Now: time.Now,
 		Logger: slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
-	return d.store, err
+	if err != nil {
+		return nil, usageError{err}
+	}
+	d.store = db
+	return db, nil
+}
+
+// openExisting opens the store as it is, to look at it.
+func (d *desk) openExisting(ctx context.Context) (*store.DB, error) {
+	if d.db == "" {
+		if _, err := os.Stat(filepath.Join(d.data, "namewharf.db")); err != nil {
+			return nil, usagef("there is no store in %s; -data names its directory", d.data)
+		}
+	}
+	return d.open(ctx, false)
 }
 
 func (d *desk) close() {
