@@ -22,7 +22,7 @@ const Max = 20
 
 // In is the operations to run.
 type In struct {
-	Operations        Items `json:"operations" jsonschema:"what to run; GET /api/batch lists every op with its params"`
+	Operations        Items `json:"operations" jsonschema:"what to run: any of the read operations here, each with its own input as params"`
 	RequireRealPrices bool  `json:"require_real_prices,omitzero" jsonschema:"true: sign in rather than see masked marketplace prices"`
 }
 
