@@ -1,6 +1,6 @@
 // Package index is the visible listings of one environment in memory, to be found by name, by words and in order.
 //
-// A listing costs about 75 bytes: columns instead of structs, small integers instead of strings, and one arena for
+// A listing costs about 85 bytes: columns instead of structs, small integers instead of strings, and one arena for
 // all labels. What is rarely needed, such as descriptions, stays in the database.
 package index
 
@@ -45,9 +45,9 @@ type Index struct {
 type table struct {
 	labels     []byte   // the labels of all slots, one behind the other
 	ends       []uint32 // where the slot's label ends in labels
-	suffixes   []uint16 // number of the suffix
+	suffixes   []uint32 // number of the suffix
 	prices     []int64
-	currencies []uint16
+	currencies []uint16 // number of the currency, of which there are at most 26³
 	listed     []int64
 	lengths    []uint8  // characters of the label as people read it
 	pieces     []uint8  // words of the label
@@ -74,7 +74,7 @@ func newTable(lex *words.Lexicon, room, bytes int) table {
 	return table{
 		labels:     make([]byte, 0, bytes),
 		ends:       make([]uint32, 0, room),
-		suffixes:   make([]uint16, 0, room),
+		suffixes:   make([]uint32, 0, room),
 		prices:     make([]int64, 0, room),
 		currencies: make([]uint16, 0, room),
 		listed:     make([]int64, 0, room),
@@ -151,7 +151,7 @@ func (x *Index) find(domain string) (uint32, bool) {
 }
 
 // place is where the hash table has the name, or would have it.
-func (x *Index) place(label string, suffix uint16) uint32 {
+func (x *Index) place(label string, suffix uint32) uint32 {
 	mask := uint32(len(x.slots) - 1)
 	at := x.hash(label, suffix) & mask
 	for x.slots[at] != 0 {
@@ -164,9 +164,9 @@ func (x *Index) place(label string, suffix uint16) uint32 {
 	return at
 }
 
-func (x *Index) hash(label string, suffix uint16) uint32 {
+func (x *Index) hash(label string, suffix uint32) uint32 {
 	h := maphash.String(x.seed, label)
-	return uint32(h>>32) ^ uint32(h) ^ uint32(suffix)*0x9e3779b1
+	return uint32(h>>32) ^ uint32(h) ^ suffix*0x9e3779b1
 }
 
 // add appends a slot for the entry and makes the name lead to it. It fills neither postings nor orders.
@@ -185,7 +185,7 @@ func (x *Index) add(label, suffix string, e *Entry) uint32 {
 	x.ends = append(x.ends, uint32(len(x.labels)))
 	x.suffixes = append(x.suffixes, number)
 	x.prices = append(x.prices, e.PriceCents)
-	x.currencies = append(x.currencies, x.currencyNames.number(e.Currency))
+	x.currencies = append(x.currencies, uint16(x.currencyNames.number(e.Currency)))
 	x.listed = append(x.listed, e.ListedAt)
 	x.lengths = append(x.lengths, readLength(label))
 	x.pieces = append(x.pieces, 0)
@@ -231,29 +231,27 @@ func readable(label string) string {
 // interned numbers texts of which there are few.
 type interned struct {
 	names   []string
-	numbers map[string]uint16
+	numbers map[string]uint32
 }
 
-func (n *interned) find(name string) (uint16, bool) {
+func (n *interned) find(name string) (uint32, bool) {
 	number, ok := n.numbers[name]
 	return number, ok
 }
 
-// number returns the number of the text, giving it one at first sight. There are at most 65 536.
-func (n *interned) number(name string) uint16 {
+// number returns the number of the text, giving it one at first sight.
+func (n *interned) number(name string) uint32 {
 	if number, ok := n.numbers[name]; ok {
 		return number
 	}
 	if n.numbers == nil {
-		n.numbers = map[string]uint16{}
-	}
-	if len(n.names) > 1<<16-1 {
-		panic("index: over 65536 suffixes or currencies")
+		n.numbers = map[string]uint32{}
 	}
 	name = strings.Clone(name)
+	number := uint32(len(n.names))
 	n.names = append(n.names, name)
-	n.numbers[name] = uint16(len(n.names) - 1)
-	return n.numbers[name]
+	n.numbers[name] = number
+	return number
 }
 
 // clip gives back what slices have in reserve, down to a sixty-fourth.

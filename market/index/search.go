@@ -104,11 +104,13 @@ func (x *Index) compete(q *query, first *best[found], f found) {
 
 // better is the order of hits.
 func (t *table) better(a, b found) int {
-	return cmp.Or(
-		cmp.Compare(b.score, a.score),
-		cmp.Compare(t.lengths[a.slot], t.lengths[b.slot]),
-		t.compareNames(a.slot, b.slot),
-	)
+	if c := cmp.Compare(b.score, a.score); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(t.lengths[a.slot], t.lengths[b.slot]); c != 0 {
+		return c
+	}
+	return t.compareNames(a.slot, b.slot)
 }
 
 // byLabel finds entries whose label is the query or begins with it. It may find one twice, best first.
