@@ -41,8 +41,10 @@ func TestImportReadsFiles(t *testing.T) {
 		{"a control character", header + "a.example,5,,,\"a\tb\",\nb.example,5,,,\"a\nb\",\nc.example,5,,,a\x00,\n", "", "2 description|3 description|5 description"},
 		{"a character that turns text around", header + "a.example,5,,,a\u202eb,\nb.example,5,,,,k\u2066\n", "", "2 description|3 keywords"},
 		{"broken UTF-8", header + "a.example,5,,,\xff,\n", "", "2 description"},
-		{"prices that are none", header + "a.example,,,,,\nb.example,0,,,,\nc.example,-5,,,,\nd.example,1.5,,,,\ne.example,1e3,,,,\nf.example,99999999999999999999,,,,\n",
-			"", "2 price_cents|3 price_cents|4 price_cents|5 price_cents|6 price_cents|7 price_cents"},
+		{
+			"prices that are none", header + "a.example,,,,,\nb.example,0,,,,\nc.example,-5,,,,\nd.example,1.5,,,,\ne.example,1e3,,,,\nf.example,99999999999999999999,,,,\n",
+			"", "2 price_cents|3 price_cents|4 price_cents|5 price_cents|6 price_cents|7 price_cents",
+		},
 		{"a floor over the price", header + "a.example,5,6,,,\n", "", "2 floor_price_cents"},
 		{"a floor of nothing", header + "a.example,5,0,,,\n", "", "2 floor_price_cents"},
 		{"currencies that are none", header + "a.example,5,,usd,,\nb.example,5,,EURO,,\n", "", "2 currency|3 currency"},

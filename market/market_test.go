@@ -195,8 +195,15 @@ func TestListPages(t *testing.T) {
 			}
 		}
 		for _, f := range []market.Filter{
-			{}, {Limit: 1}, {Limit: 60}, {Limit: 100}, {Sort: market.Name, Limit: 7}, {Sort: market.Length}, {Sort: market.Price, Limit: 59},
-			{Q: "coffee"}, {Q: "espresso", Sort: market.Price},
+			{},
+			{Limit: 1},
+			{Limit: 60},
+			{Limit: 100},
+			{Sort: market.Name, Limit: 7},
+			{Sort: market.Length},
+			{Sort: market.Price, Limit: 59},
+			{Q: "coffee"},
+			{Q: "espresso", Sort: market.Price},
 		} {
 			got := follow(f)
 			if len(got) != 60 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 60 {

@@ -114,7 +114,7 @@ func TestIndexKeepsUpWithChanges(t *testing.T) {
 	}
 	bounds := index.Filter{Suffix: "uk", MinPrice: 10, MaxPrice: 30, Order: index.Newest, Limit: 10}
 	suits := func(e index.Entry) bool {
-		return (strings.HasSuffix(e.Domain, ".uk")) && e.PriceCents >= 10 && e.PriceCents <= 30
+		return strings.HasSuffix(e.Domain, ".uk") && e.PriceCents >= 10 && e.PriceCents <= 30
 	}
 	if got, want := all(x, bounds), want.sorted(index.Newest, suits); !slices.Equal(got, want) {
 		t.Errorf("bounds: %d entries, want %d", len(got), len(want))
