@@ -36,6 +36,8 @@ type Index struct {
 	lex  *words.Lexicon
 	seed maphash.Seed
 
+	counters sync.Pool // of *counters: searches take turns with them
+
 	mu sync.RWMutex
 	table
 }

@@ -151,29 +151,38 @@ type tally struct {
 	inLabel       uint8 // how many words did, by the label
 }
 
+// counters count a window. Between uses all are zero.
+type counters struct {
+	tallies [window]tally
+	touched []uint16 // those that are not zero
+}
+
 // byWords finds entries by the words of the query and their neighbours, in the order of slots.
 func (x *Index) byWords(q *query, add func(found)) {
 	if len(q.terms) == 0 {
 		return
 	}
 	floor := uint16(relevant * float64(q.whole))
-	var tallies [window]tally
-	touched := make([]uint16, 0, window)
+	c, ok := x.counters.Get().(*counters)
+	if !ok {
+		c = new(counters)
+	}
+	defer x.counters.Put(c)
 	rest := slices.Clone(q.terms)
 	for low := uint32(0); low < uint32(len(x.ends)); low += window {
 		left := false
 		for i := range rest {
-			rest[i].list = rest[i].count(low, &tallies, &touched)
+			rest[i].list = rest[i].count(low, c)
 			left = left || len(rest[i].list) > 0
 		}
-		for _, offset := range touched {
-			c := tallies[offset]
-			tallies[offset] = tally{}
-			if slot := low + uint32(offset); c.total >= floor && !x.isDead(slot) {
-				add(x.judge(q, slot, c, floor))
+		for _, offset := range c.touched {
+			points := c.tallies[offset]
+			c.tallies[offset] = tally{}
+			if slot := low + uint32(offset); points.total >= floor && !x.isDead(slot) {
+				add(x.judge(q, slot, points, floor))
 			}
 		}
-		touched = touched[:0]
+		c.touched = c.touched[:0]
 		if !left {
 			return
 		}
@@ -181,7 +190,7 @@ func (x *Index) byWords(q *query, add func(found)) {
 }
 
 // count gives the points of a term to the slots of the window from low, and returns the postings behind it.
-func (t *term) count(low uint32, tallies *[window]tally, touched *[]uint16) []posting {
+func (t *term) count(low uint32, of *counters) []posting {
 	list, end := t.list, (low+window)<<1
 	weak := uint16(keywordShare * float32(t.points))
 	for i, at := range list {
@@ -189,12 +198,12 @@ func (t *term) count(low uint32, tallies *[window]tally, touched *[]uint16) []po
 			return list[i:]
 		}
 		offset := at>>1 - low
-		c := &tallies[offset]
+		c := &of.tallies[offset]
 		if c.word == t.word {
 			continue
 		}
 		if c.word == 0 {
-			*touched = append(*touched, uint16(offset))
+			of.touched = append(of.touched, uint16(offset))
 		}
 		c.word = t.word
 		points := t.points
