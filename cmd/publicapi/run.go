@@ -77,16 +77,27 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp.Handler(face.BaseURL+"/mcp", false))
-	mux.Handle("/mcp/signed-in", mcp.Handler(face.BaseURL+"/mcp/signed-in", true))
-	mux.Handle("/", rest.New(rest.Config{
-		Door: d, Set: set, Version: tools.APIVersion, MCP: face.BaseURL + "/mcp", Ready: back.Ready,
-	}))
-	return face.Serve(ctx, mux, metrics.Handler(), log, stdout, func() {
+	api := rest.New(rest.Config{Door: d, Set: set, Version: build.Version(), MCP: face.BaseURL + "/mcp", Ready: back.Ready})
+	doors := byPath(map[string]http.Handler{
+		"/mcp":           mcp.Handler(face.BaseURL+"/mcp", false),
+		"/mcp/signed-in": mcp.Handler(face.BaseURL+"/mcp/signed-in", true),
+	}, api)
+	return face.Serve(ctx, doors, metrics.Handler(), log, stdout, func() {
 		if back.Demo != nil {
 			printDemo(stdout, face.BaseURL, back.Demo.Samples())
 		}
+	})
+}
+
+// byPath serves a few exact paths, and everything else by other. A ServeMux would redirect paths that have to be
+// cleaned before other sees them, and a redirect turns a POST of some clients into a GET.
+func byPath(exact map[string]http.Handler, other http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h := exact[r.URL.Path]; h != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		other.ServeHTTP(w, r)
 	})
 }
 
