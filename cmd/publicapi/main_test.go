@@ -217,3 +217,10 @@ func (l *log) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// reset forgets what was logged.
+func (l *log) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
+}
