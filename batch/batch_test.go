@@ -29,8 +29,10 @@ func newSet(t testing.TB, keep time.Duration) *op.Set {
 	t.Helper()
 	set := op.NewSet(time.Now, op.Operation[echoIn, echoOut]{
 		Name: "echo", Title: "Echo", Doc: "Says it again.", Route: op.Route{Method: "POST", Path: "/echo"}, Batch: true,
-		Limit:   op.Lookup,
-		Cost:    func(_ context.Context, in echoIn) []op.Charge { return []op.Charge{{Class: op.Lookup, Count: len(in.Text)}} },
+		Limit: op.Lookup,
+		Cost: func(_ context.Context, in echoIn) []op.Charge {
+			return []op.Charge{{Class: op.Lookup, Count: len(in.Text)}}
+		},
 		Reuse:   &op.Reuse[echoIn, echoOut]{For: func(echoIn, echoOut) time.Duration { return keep }},
 		Example: echoIn{Text: "hey"},
 		Do: func(ctx context.Context, in echoIn) (echoOut, error) {

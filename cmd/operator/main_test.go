@@ -89,8 +89,10 @@ func TestImportListings(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "nothing was imported") {
 		t.Errorf("bad rows: got %v", err)
 	}
-	for _, want := range []string{"line 4: domain", "line 5: domain", "line 6: domain", "line 7: domain", "acme.com", "line 8: price_cents", "line 9: price_cents",
-		"line 10: floor_price_cents", "line 11: currency", "line 12: domain: stands in line 2", "line 13: has more or fewer fields", "line 14: has a quote"} {
+	for _, want := range []string{
+		"line 4: domain", "line 5: domain", "line 6: domain", "line 7: domain", "acme.com", "line 8: price_cents", "line 9: price_cents",
+		"line 10: floor_price_cents", "line 11: currency", "line 12: domain: stands in line 2", "line 13: has more or fewer fields", "line 14: has a quote",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
