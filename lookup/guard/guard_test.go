@@ -340,6 +340,18 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A registry that fails for one name would otherwise be silent about all others for a while.
+func TestA503WithoutAWordIsNoRest(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	g := guarded(t, loopback(s))
+	for range 2 {
+		if resp, err := g.Get(context.Background(), s.URL, "*/*", 10); err != nil || resp.Status != 503 || resp.Retry != 0 {
+			t.Errorf("got %+v, %v; want status 503 and no rest", resp, err)
+		}
+	}
+}
+
 func TestHostsRest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -25,7 +25,8 @@ type Response struct {
 
 // Get fetches the URL with at most limit bytes of body, after decompression. It follows at most [MaxRedirects]
 // redirects, never from https to http, each through the same checks and limits as the first request.
-// A 429 or 503 sends the host that answered to rest for its Retry-After, a 403 for [ForbiddenRest].
+// A 429 sends the host that answered to rest for its Retry-After, or a while without one; a 503 with a Retry-After for
+// that; a 403 for [ForbiddenRest].
 // Every failure is an [*Error]; a status of 400 or more is not a failure.
 func (g *Guard) Get(ctx context.Context, rawURL, accept string, limit int) (Response, error) {
 	first, err := url.Parse(rawURL)
@@ -82,9 +83,14 @@ func (g *Guard) get(ctx context.Context, u *url.URL, accept string, limit int) (
 	defer r.Body.Close()
 
 	resp = Response{Status: r.StatusCode, Type: mediaType(r.Header.Get("Content-Type")), URL: u}
+	wait := r.Header.Get("Retry-After")
 	switch r.StatusCode {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		resp.Retry = g.retryAfter(r.Header.Get("Retry-After"))
+	case http.StatusTooManyRequests:
+		resp.Retry = g.retryAfter(wait)
+	case http.StatusServiceUnavailable:
+		if wait != "" { // else it is an error like any other, perhaps of this name alone
+			resp.Retry = g.retryAfter(wait)
+		}
 	case http.StatusForbidden:
 		resp.Retry = ForbiddenRest
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
