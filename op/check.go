@@ -8,10 +8,6 @@ import (
 	"io"
 	"math"
 	"regexp"
-	"slices"
-	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -109,13 +105,12 @@ func (c *checker) check(raw []byte) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return fault.New(fault.Validation, "the input is empty").WithHint("send a JSON object")
 	}
-	w := walk{dec: json.NewDecoder(bytes.NewReader(raw))}
-	w.dec.UseNumber()
-	if err := w.value(c, "", 0); err != nil {
-		return malformed(err, w.dec.InputOffset())
+	if !json.Valid(raw) {
+		return malformed(raw)
 	}
-	if _, err := w.dec.Token(); !errors.Is(err, io.EOF) {
-		return fault.New(fault.Validation, "the input has more after its JSON value").WithHint("send one JSON object")
+	w := walk{raw: raw}
+	if !w.value(c, 0) {
+		return errTooDeep()
 	}
 	if len(w.faults) == 0 {
 		return nil
@@ -132,240 +127,31 @@ func (c *checker) check(raw []byte) error {
 	return f
 }
 
-func malformed(err error, at int64) error {
-	var f *fault.Error
-	if errors.As(err, &f) {
-		return f
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fault.New(fault.Validation, "the JSON ends too early, at byte %d", at)
-	}
-	return fault.New(fault.Validation, "the input is not valid JSON near byte %d", at)
+func errTooDeep() error {
+	return fault.New(fault.Validation, "the JSON is nested deeper than %d levels", maxDepth)
 }
 
-// walk is one pass over the tokens of an input.
-type walk struct {
-	dec    *json.Decoder
-	faults []fault.Field
-}
-
-func (w *walk) fault(path, reason string, args ...any) {
-	if len(w.faults) < maxFaults {
-		w.faults = append(w.faults, fault.Field{Field: path, Reason: fmt.Sprintf(reason, args...)})
-	}
-}
-
-func (w *walk) value(c *checker, path string, depth int) error {
-	if depth > maxDepth {
-		return fault.New(fault.Validation, "the JSON is nested deeper than %d levels", maxDepth)
-	}
-	token, err := w.dec.Token()
-	if err != nil {
-		return err
-	}
-	switch v := token.(type) {
-	case json.Delim:
-		if v == '{' {
-			return w.object(c, path, depth)
+// malformed says what is wrong with an input that is not one JSON value.
+func malformed(raw []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // whose size is not its form
+	for depth, begun := 0, false; depth > 0 || !begun; begun = true {
+		if depth > maxDepth && dec.More() {
+			return errTooDeep()
 		}
-		return w.array(c, path, depth)
-	case string:
-		w.text(c, path, v)
-	case json.Number:
-		w.number(c, path, v)
-	case bool:
-		w.kind(c, path, "boolean", "a boolean")
-	case nil:
+		token, err := dec.Token()
 		switch {
-		case c == nil || c.kind == "":
-		case path == "":
-			w.fault(path, "the input must be a JSON object, not null")
-		default:
-			w.fault(path, "must not be null; leave it out instead")
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return fault.New(fault.Validation, "the JSON ends too early, at byte %d", dec.InputOffset())
+		case err != nil:
+			return fault.New(fault.Validation, "the input is not valid JSON near byte %d", dec.InputOffset())
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
 		}
 	}
-	return nil
-}
-
-var article = map[string]string{"object": "an object", "array": "an array", "string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
-
-func (w *walk) kind(c *checker, path, got, gotArticle string) bool {
-	if c == nil || c.kind == "" || c.kind == got || c.kind == "number" && got == "integer" {
-		return true
-	}
-	if path == "" {
-		w.fault(path, "the input must be a JSON object, not %s", gotArticle)
-	} else {
-		w.fault(path, "must be %s, not %s", article[c.kind], gotArticle)
-	}
-	return false
-}
-
-func (w *walk) object(c *checker, path string, depth int) error {
-	fits := w.kind(c, path, "object", "an object")
-	seen := map[string]bool{}
-	for w.dec.More() {
-		token, err := w.dec.Token()
-		if err != nil {
-			return err
-		}
-		key, _ := token.(string)
-		at := join(path, key)
-		if seen[key] {
-			w.fault(at, "is given twice")
-		}
-		seen[key] = true
-		var below *checker
-		if fits && c != nil {
-			below = c.fields[key]
-			if below == nil && !c.open && c.kind == "object" {
-				w.fault(at, "is not a known field%s", c.meant(key))
-			}
-		}
-		if err := w.value(below, at, depth+1); err != nil {
-			return err
-		}
-	}
-	if _, err := w.dec.Token(); err != nil {
-		return err
-	}
-	if fits && c != nil {
-		for _, name := range c.required {
-			if !seen[name] {
-				w.fault(join(path, name), "is required%s", c.fields[name].explained())
-			}
-		}
-	}
-	return nil
-}
-
-func (c *checker) explained() string {
-	if c.doc == "" {
-		return ""
-	}
-	return ": " + c.doc
-}
-
-// meant suggests the field that was probably meant, or lists the fields there are.
-func (c *checker) meant(key string) string {
-	for _, name := range c.order {
-		if strings.EqualFold(name, key) || strings.EqualFold(strings.ReplaceAll(name, "_", ""), strings.ReplaceAll(strings.ReplaceAll(key, "_", ""), "-", "")) {
-			return "; did you mean " + name + "?"
-		}
-	}
-	if len(c.order) == 0 {
-		return "; no fields are taken here"
-	}
-	return "; known are " + strings.Join(c.order, ", ")
-}
-
-func (w *walk) array(c *checker, path string, depth int) error {
-	fits := w.kind(c, path, "array", "an array")
-	n := 0
-	for ; w.dec.More(); n++ {
-		var below *checker
-		if fits && c != nil {
-			below = c.items
-		}
-		if err := w.value(below, path+"["+strconv.Itoa(n)+"]", depth+1); err != nil {
-			return err
-		}
-	}
-	if _, err := w.dec.Token(); err != nil {
-		return err
-	}
-	if !fits || c == nil {
-		return nil
-	}
-	switch {
-	case n < c.minItems:
-		w.fault(path, "must have at least %s", items(c.minItems))
-	case c.maxItems >= 0 && n > c.maxItems:
-		w.fault(path, "must have at most %s, not %d", items(c.maxItems), n)
-	}
-	return nil
-}
-
-func items(n int) string {
-	if n == 1 {
-		return "1 item"
-	}
-	return strconv.Itoa(n) + " items"
-}
-
-func (w *walk) text(c *checker, path, s string) {
-	if !w.kind(c, path, "string", "a string") {
-		return
-	}
-	if strings.ContainsRune(s, 0) {
-		w.fault(path, "holds a NUL character")
-		return
-	}
-	if c == nil || c.kind != "string" {
-		return
-	}
-	n := utf8.RuneCountInString(s)
-	switch {
-	case len(c.enum) > 0 && !slices.Contains(c.enum, s):
-		w.fault(path, "must be one of %s", strings.Join(c.enum, ", "))
-	case n < c.minLength && n == 0:
-		w.fault(path, "must not be empty%s", c.explained())
-	case n < c.minLength:
-		w.fault(path, "must have at least %d characters", c.minLength)
-	case c.maxLength >= 0 && n > c.maxLength:
-		w.fault(path, "must have at most %d characters", c.maxLength)
-	case c.pattern != nil && !c.pattern.MatchString(s):
-		w.fault(path, "has the wrong form%s", c.explained())
-	}
-}
-
-func (w *walk) number(c *checker, path string, n json.Number) {
-	plain := strings.Trim(strings.TrimPrefix(n.String(), "-"), "0123456789") == ""
-	got := "number"
-	if plain {
-		got = "integer"
-	}
-	if c != nil && c.kind == "integer" && !plain {
-		w.fault(path, "must be an integer in plain digits")
-		return
-	}
-	if !w.kind(c, path, got, "a number") || c == nil || c.kind != "integer" && c.kind != "number" {
-		return
-	}
-	v, err := n.Float64()
-	if _, tooLong := strconv.ParseInt(n.String(), 10, 64); err != nil || c.kind == "integer" && tooLong != nil {
-		w.fault(path, "is out of range")
-		return
-	}
-	switch {
-	case v < c.min && c.max < math.Inf(1), v > c.max && c.min > math.Inf(-1):
-		w.fault(path, "must be between %s and %s", number(c.min), number(c.max))
-	case v < c.min:
-		w.fault(path, "must be at least %s", number(c.min))
-	case v > c.max:
-		w.fault(path, "must be at most %s", number(c.max))
-	}
-}
-
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-func join(path, key string) string {
-	if path == "" {
-		return shown(key)
-	}
-	return path + "." + shown(key)
-}
-
-// shown is a key as far as it may be shown: keys are the caller's bytes, so they are cut and cleaned.
-func shown(key string) string {
-	key = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, key)
-	if runes := []rune(key); len(runes) > 40 {
-		key = string(runes[:40]) + "…"
-	}
-	return key
+	return fault.New(fault.Validation, "the input has more after its JSON value").WithHint("send one JSON object")
 }
