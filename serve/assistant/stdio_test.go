@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/namewharf/namewharf/op"
@@ -177,17 +178,19 @@ func TestStdioEnd(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			term := start(t.Context(), t, op.Caller{})
-			term.send(test.input)
-			took, rest := term.end()
-			if took > test.longest || len(rest) != test.answers {
-				t.Fatalf("took %v with %d answers, want at most %v and %d", took, len(rest), test.longest, test.answers)
-			}
-			for _, m := range rest {
-				if failed := m.Error != nil || asToolResult(t, m).IsError; failed != test.failed {
-					t.Errorf("got %+v", m)
+			synctest.Test(t, func(t *testing.T) {
+				term := start(t.Context(), t, op.Caller{})
+				term.send(test.input)
+				took, rest := term.end()
+				if took > test.longest || len(rest) != test.answers {
+					t.Fatalf("took %v with %d answers, want at most %v and %d", took, len(rest), test.longest, test.answers)
 				}
-			}
+				for _, m := range rest {
+					if failed := m.Error != nil || asToolResult(t, m).IsError; failed != test.failed {
+						t.Errorf("got %+v", m)
+					}
+				}
+			})
 		})
 	}
 }
