@@ -1,0 +1,167 @@
+package backend_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/lookup"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+	"github.com/namewharf/namewharf/tld"
+)
+
+// config parses flags as a program would, with a log that is dropped and no refresh.
+func config(t *testing.T, args ...string) backend.Config {
+	t.Helper()
+	cfg := backend.Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	cfg.StoreFlags(fs, "nowhere")
+	cfg.LookupFlags(fs)
+	args = append([]string{"-bootstrap-url", "off"}, args...)
+	if _, err := settings.Parse(fs, args, func(string) (string, bool) { return "", false }, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func open(t *testing.T, cfg backend.Config, dir string) *backend.Backend {
+	t.Helper()
+	b, err := backend.Open(t.Context(), cfg, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+func TestTheDemoComesAndGoes(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	b := open(t, config(t, "-demo"), filepath.Join(temp, "unused"))
+	if err := b.Ready(); err != nil {
+		t.Errorf("Ready: %v", err)
+	}
+	for _, s := range b.Demo.Samples() {
+		v := b.Lookup.Verdict(t.Context(), fqdn.MustParse(s.Name))
+		if (v.Status == lookup.Available) != (s.Kind == "free") {
+			t.Errorf("%s, %s: got %+v", s.Kind, s.Name, v)
+		}
+	}
+	if n := b.Market.Len(market.Live); n < 200 {
+		t.Errorf("%d sample listings, want some 250", n)
+	}
+	if _, ok := b.Market.Get(market.Live, fqdn.MustParse("brewhaven.com")); !ok {
+		t.Error("brewhaven.com, the sample that is for sale, is not")
+	}
+	if err := b.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Errorf("Close again: %v", err)
+	}
+	if err := b.Ready(); err == nil {
+		t.Error("Ready after Close")
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// Two programs, or one twice, on the same store: the samples are there once, and the secret is the same.
+func TestTheStoreIsShared(t *testing.T) {
+	t.Parallel()
+	storetest.EachConfig(t, func(t *testing.T, at store.Config) {
+		cfg := config(t, "-demo")
+		cfg.DB, cfg.Data = at.URL, t.TempDir()
+		first := open(t, cfg, "")
+		second := open(t, cfg, "")
+		if a, b := first.Market.Len(market.Live), second.Market.Len(market.Live); a != b || a == 0 {
+			t.Errorf("%d and %d listings, want as many", a, b)
+		}
+		if !bytes.Equal(first.Secret, second.Secret) || len(first.Secret) < 16 {
+			t.Error("the secrets differ")
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-data", file},
+		{"-data", filepath.Join(file, "below")},
+		{"-registry", file},
+		{"-registry", filepath.Join(t.TempDir(), "none.json")},
+		{"-db", "mysql://x"},
+		{"-bootstrap-url", "somewhere"},
+	} {
+		var log bytes.Buffer
+		cfg := config(t, args...)
+		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		b, err := backend.Open(t.Context(), cfg, t.TempDir())
+		if err == nil || b != nil || strings.Contains(err.Error(), "\n") || log.Len() > 0 {
+			t.Errorf("%q: %v, log %s; want one line and nothing in the log", args, err, &log)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := backend.Open(ctx, config(t), t.TempDir()); err == nil {
+		t.Error("opened though the context was over")
+	}
+}
+
+func TestPricesAreWatched(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, backend.PricesFile)
+	if err := os.WriteFile(path, []byte("suffix,register,as_of\ncom,4321,2026-11-01\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, config(t), dir)
+	price := func() int64 {
+		p, err := b.Prices.Price(fqdn.MustParse("com"), tld.Register)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Amount.Cents
+	}
+	until(t, "the list that was there", func() bool { return price() == 4321 })
+	if err := os.WriteFile(path, []byte("suffix,register,as_of\ncom,oops,2026-11-01\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := filepath.Join(dir, "good")
+	if err := os.WriteFile(good, []byte("suffix,register,as_of\ncom,1234,2026-11-02\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := price(); got != 4321 {
+		t.Errorf("beside a wrong list: %d, want 4321", got)
+	}
+	if err := os.Rename(good, path); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the list after it", func() bool { return price() == 1234 })
+}
+
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for begun := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatalf("%s is not in force after 10 s", what)
+		}
+	}
+}
