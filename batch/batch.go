@@ -6,9 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -78,6 +78,11 @@ type Error struct {
 
 // AppendJSON writes the results around the answers, which are JSON already.
 func (o Out) AppendJSON(b []byte) ([]byte, error) {
+	size := 0
+	for _, r := range o.Results {
+		size += len(r.Result) + 256
+	}
+	b = slices.Grow(b, size)
 	b = append(b, `{"results":[`...)
 	for i, r := range o.Results {
 		if i > 0 {
@@ -90,8 +95,9 @@ func (o Out) AppendJSON(b []byte) ([]byte, error) {
 			return nil, err
 		}
 		if len(answer) > 0 {
-			head = append(head[:len(head)-1], `,"result":`...)
-			head = append(append(head, answer...), '}')
+			b = append(b, head[:len(head)-1]...)
+			b = append(append(append(b, `,"result":`...), answer...), '}')
+			continue
 		}
 		b = append(b, head...)
 	}
@@ -116,35 +122,54 @@ func (r runner) lookup() op.Operation[In, Out] {
 		Effect:  op.Reads,
 		Limit:   op.Read,
 		Varies:  true,
-		Cost:    r.cost,
 		Example: In{Operations: Items{{ID: "a", Op: "tld_registration_price", Params: op.Object(`{"tld":"com"}`)}, {ID: "b", Op: "tld_metadata", Params: op.Object(`{"tld":"de"}`)}}},
-		Do:      r.run,
+		Plan:    r.plan,
 	}
 }
 
-// cost is the sum of what the operations cost, class by class.
-func (r runner) cost(ctx context.Context, in In) []op.Charge {
-	var sum []op.Charge
-	add := func(c op.Charge) {
+// A task is an operation of the batch, begun, or why it does not begin.
+type task struct {
+	Item
+	op   *op.Op
+	call *op.Call
+	err  error
+}
+
+// plan begins each operation, which tells what it costs: a batch costs the sum, class by class.
+func (r runner) plan(ctx context.Context, in In) (sum []op.Charge, run func(context.Context) (Out, error)) {
+	tasks := make([]task, len(in.Operations))
+	inner := op.WithoutEmitter(ctx)
+	for i, item := range in.Operations {
+		t := task{Item: item, op: r.named(item.Op)}
+		charges := []op.Charge{{Class: op.Read, Count: 1}}
+		if t.op == nil {
+			t.err = fault.Invalid("op", "is not a batch operation; GET /api/batch lists them")
+		} else if t.call, t.err = t.op.Begin(inner, item.params()); t.err == nil {
+			charges = t.call.Charges
+		} else {
+			charges = t.op.Refused()
+		}
+		sum = add(sum, charges)
+		tasks[i] = t
+	}
+	return sum, func(ctx context.Context) (Out, error) {
+		if err := in.check(ctx); err != nil {
+			return Out{}, err
+		}
+		return runAll(ctx, tasks), nil
+	}
+}
+
+func add(sum, charges []op.Charge) []op.Charge {
+next:
+	for _, c := range charges {
 		for i := range sum {
 			if sum[i].Class == c.Class {
 				sum[i].Count += c.Count
-				return
+				continue next
 			}
 		}
 		sum = append(sum, c)
-	}
-	for _, item := range in.Operations {
-		charges := []op.Charge{{Class: op.Read, Count: 1}}
-		if o := r.named(item.Op); o != nil {
-			charges = o.Refused()
-			if call, err := o.Begin(ctx, item.params()); err == nil {
-				charges = call.Charges
-			}
-		}
-		for _, c := range charges {
-			add(c)
-		}
 	}
 	return sum
 }
@@ -164,56 +189,71 @@ func (r runner) named(name string) *op.Op {
 	return nil
 }
 
-func (r runner) run(ctx context.Context, in In) (Out, error) {
+// check refuses what the schema cannot: ids that are not unique, and prices for whoever may not see them.
+func (in In) check(ctx context.Context) error {
 	if in.RequireRealPrices {
 		if err := op.CallerFrom(ctx).Need(op.ScopePricing); err != nil {
-			return Out{}, err
+			return err
 		}
 	}
 	seen := make(map[string]int, len(in.Operations))
 	for i, item := range in.Operations {
 		if first, twice := seen[item.ID]; twice {
-			return Out{}, fault.Invalid("operations["+strconv.Itoa(i)+"].id", "is the same as that of operations[%d]; give each operation an id of its own", first)
+			return fault.Invalid("operations["+strconv.Itoa(i)+"].id", "is the same as that of operations[%d]; give each operation an id of its own", first)
 		}
 		seen[item.ID] = i
 	}
-	out := Out{Results: make([]Result, len(in.Operations))}
-	var wait sync.WaitGroup
-	var mu sync.Mutex // one event at a time, in the order of their counts
-	var done atomic.Int64
-	inner := op.WithoutEmitter(ctx)
-	for i, item := range in.Operations {
-		wait.Go(func() {
-			out.Results[i] = r.one(inner, item)
-			mu.Lock()
-			defer mu.Unlock()
-			op.Emit(ctx, op.Event{Item: out.Results[i], Done: int(done.Add(1)), Total: len(in.Operations)})
-		})
-	}
-	wait.Wait()
-	return out, nil
+	return nil
 }
 
-// one runs an operation as it would run alone.
-func (r runner) one(ctx context.Context, item Item) Result {
-	result := Result{ID: item.ID, Op: item.Op}
-	o := r.named(item.Op)
-	if o == nil {
-		return result.fail(fault.Invalid("op", "is not a batch operation; GET /api/batch lists them"))
+// runAll runs the tasks side by side. Answers that are known need no goroutine.
+func runAll(ctx context.Context, tasks []task) Out {
+	out := Out{Results: make([]Result, len(tasks))}
+	var wait sync.WaitGroup
+	var mu sync.Mutex // one event at a time, in the order of their counts
+	done := 0
+	inner := op.WithoutEmitter(ctx)
+	run := func(i int) {
+		out.Results[i] = tasks[i].run(inner)
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		op.Emit(ctx, op.Event{Item: out.Results[i], Done: done, Total: len(tasks)})
 	}
-	answer, err := o.Call(ctx, item.params())
-	if err != nil {
-		if fault.Is(fault.From(err), fault.Internal) {
-			op.Report(ctx, fmt.Errorf("batch operation %s: %w", o.Name, err))
+	for i := range tasks {
+		if call := tasks[i].call; call != nil && !call.Known {
+			wait.Go(func() { run(i) })
 		}
-		return result.fail(err)
 	}
-	result.OK, result.Status, result.Result = true, o.Route.Status, answer.JSON
+	for i := range tasks {
+		if call := tasks[i].call; call == nil || call.Known {
+			run(i)
+		}
+	}
+	wait.Wait()
+	return out
+}
+
+// run runs an operation as it would run alone.
+func (t *task) run(ctx context.Context) Result {
+	result := Result{ID: t.ID, Op: t.Op}
+	if t.err != nil {
+		return t.fail(ctx, result, t.err)
+	}
+	answer, err := t.call.Run(ctx)
+	if err != nil {
+		return t.fail(ctx, result, err)
+	}
+	result.OK, result.Status, result.Result = true, t.op.Route.Status, answer.JSON
 	return result
 }
 
-func (r Result) fail(err error) Result {
+// fail is the result with an error, of which the door hears if it is ours.
+func (t *task) fail(ctx context.Context, r Result, err error) Result {
 	f := fault.From(err)
+	if f.Code == fault.Internal {
+		op.Report(ctx, fmt.Errorf("batch operation %s: %w", t.Op, err))
+	}
 	r.Status = f.Code.Status()
 	r.Error = Error{Code: f.Code, Message: f.Message(), Details: f.Fields, RetryAfter: f.RetrySeconds()}
 	return r

@@ -48,8 +48,10 @@ func compile(s *jsonschema.Schema) (*checker, error) {
 		s.ExclusiveMaximum != nil || s.ExclusiveMinimum != nil || s.MultipleOf != nil || s.PatternProperties != nil || s.UniqueItems {
 		return nil, errors.New("the schema uses a keyword that is not checked on input")
 	}
-	c := &checker{kind: s.Type, doc: s.Description, order: s.PropertyOrder, required: s.Required,
-		maxItems: -1, maxLength: -1, min: math.Inf(-1), max: math.Inf(1)}
+	c := &checker{
+		kind: s.Type, doc: s.Description, order: s.PropertyOrder, required: s.Required,
+		maxItems: -1, maxLength: -1, min: math.Inf(-1), max: math.Inf(1),
+	}
 	if s.Type == "object" {
 		c.open = s.AdditionalProperties == nil
 		c.fields = make(map[string]*checker, len(s.Properties))

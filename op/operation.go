@@ -43,6 +43,10 @@ type Operation[In, Out any] struct {
 
 	Example In // a call that works against the demo data
 	Do      func(context.Context, In) (Out, error)
+
+	// Plan stands for Cost and Do where to find out the cost is a part of the work: it returns what a call draws and
+	// what runs then.
+	Plan func(context.Context, In) ([]Charge, func(context.Context) (Out, error))
 }
 
 // A Route is a method and a path with {name} wildcards that are fields of the input.
@@ -115,6 +119,7 @@ type Answer struct {
 // A Call is an operation about to run: its input is checked, its cost is known.
 type Call struct {
 	Charges []Charge
+	Known   bool // the answer is at hand: Run only hands it out
 	run     func(context.Context) (Answer, error)
 }
 
@@ -161,8 +166,8 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Do == nil || d.Doc == "" || d.Title == "" || d.Limit == "" {
-		return nil, errors.New("Title, Doc, Limit and Do are required")
+	if (d.Do == nil) == (d.Plan == nil) || d.Doc == "" || d.Title == "" || d.Limit == "" {
+		return nil, errors.New("needs a Title, a Doc, a Limit, and either Do or Plan")
 	}
 	example, err := json.Marshal(d.Example)
 	if err != nil {
@@ -209,12 +214,9 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 		if err := json.Unmarshal(raw, &in); err != nil {
 			return nil, fmt.Errorf("decode checked input of %s: %w", o.Name, err)
 		}
-		charges := o.charge()
-		if d.Cost != nil {
-			charges = d.Cost(ctx, in)
-		}
+		charges, do := d.plan(ctx, o, in)
 		return &Call{Charges: charges, run: func(ctx context.Context) (Answer, error) {
-			out, err := d.Do(ctx, in)
+			out, err := do(ctx)
 			if err != nil {
 				if d.Wrap != nil {
 					err = d.Wrap(in, err)
@@ -236,6 +238,18 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 			return answer, nil
 		}}, nil
 	}
+}
+
+// plan says what a call draws and what runs then.
+func (d Operation[In, Out]) plan(ctx context.Context, o *Op, in In) ([]Charge, func(context.Context) (Out, error)) {
+	if d.Plan != nil {
+		return d.Plan(ctx, in)
+	}
+	charges := o.charge()
+	if d.Cost != nil {
+		charges = d.Cost(ctx, in)
+	}
+	return charges, func(ctx context.Context) (Out, error) { return d.Do(ctx, in) }
 }
 
 func (r *Reuse[In, Out]) key(ctx context.Context, name string, raw []byte) answerKey {

@@ -87,7 +87,7 @@ func (s *Set) keep(key answerKey, a Answer, charges []Charge, lasts time.Duratio
 	if lasts <= 0 {
 		return
 	}
-	known := knownAnswer{Call: Call{Charges: charges, run: func(context.Context) (Answer, error) { return a, nil }}, size: int64(len(a.JSON))}
+	known := knownAnswer{Call: Call{Charges: charges, Known: true, run: func(context.Context) (Answer, error) { return a, nil }}, size: int64(len(a.JSON))}
 	s.answers.Put(key, known, s.now().Add(lasts))
 }
 
