@@ -21,6 +21,8 @@ import (
 // A usageError is a call that cannot be carried out as it was typed. Nothing was done.
 type usageError struct{ error }
 
+func (e usageError) Unwrap() error { return e.error }
+
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // A command is one thing that the operator can do.
