@@ -193,8 +193,11 @@ func (s *Service) look(ctx context.Context, name, suffix fqdn.Name) Answer {
 	case len(f.sources) == 1:
 		a.Source = f.sources[0]
 	}
-	if (v.Status == Unknown || v.Status == LikelyAvailable) && v.Reason != "" {
-		a.Warnings = append(a.Warnings, v.Reason)
+	switch v.Status {
+	case Unknown, LikelyAvailable, Reserved: // a reserved name is not registered, and yet not free
+		if v.Reason != "" {
+			a.Warnings = append(a.Warnings, v.Reason)
+		}
 	}
 	return a
 }
