@@ -8,15 +8,21 @@ package words
 //go:generate go run ./gen
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"math/bits"
 	"strconv"
 	"strings"
 )
 
-//go:embed english.txt
-var english string
+// packed is english.txt as the generator compresses it: a third of the size in every program.
+//
+//go:embed english.txt.gz
+var packed []byte
 
 // An ID names a word of a [Lexicon]; 0 names none. Ids are dense: from 1 to [Lexicon.Len].
 type ID uint32
@@ -29,10 +35,10 @@ type Link struct {
 
 // A Lexicon is a word list with frequencies, base forms and neighbours. It is immutable.
 type Lexicon struct {
-	nodes  []node
-	words  []word // by ID; the first is unused
-	links  []Link
-	source string
+	nodes []node
+	words []word // by ID; the first is unused
+	links []Link
+	texts string // of all words
 }
 
 // node is a prefix of words. Its children stand in a row from first, one for each bit of letters.
@@ -43,7 +49,7 @@ type node struct {
 }
 
 type word struct {
-	at        uint32 // in source
+	at        uint32 // in Lexicon.texts
 	length    uint8
 	cost      uint8 // -ln p in tenths
 	cut       uint8 // where the second part of a compound begins; 0: it is none
@@ -54,11 +60,26 @@ type word struct {
 
 // English returns the built-in lexicon. It takes some tens of milliseconds and 6 MB: make one and keep it.
 func English() *Lexicon {
-	l, err := Parse(english)
+	text, err := unpack(packed)
+	if err != nil {
+		panic("words: built-in list: " + err.Error())
+	}
+	l, err := Parse(text)
 	if err != nil {
 		panic("words: built-in list: " + err.Error())
 	}
 	return l
+}
+
+func unpack(packed []byte) (string, error) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.Grow(int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))) // the length stands last (RFC 1952, section 2.3.1)
+	_, err = io.Copy(&b, z)
+	return b.String(), err
 }
 
 // Parse reads a word list: lines in byte order of word, cost (-ln p in tenths), "=" and base form if it is another
@@ -66,7 +87,9 @@ func English() *Lexicon {
 // by tabs, the neighbours by spaces. Lines that begin
 // with # are left out.
 func Parse(text string) (*Lexicon, error) {
-	l := &Lexicon{source: text, words: make([]word, 1, 1+strings.Count(text, "\n"))}
+	l := &Lexicon{words: make([]word, 1, 1+strings.Count(text, "\n"))}
+	var texts strings.Builder
+	texts.Grow(len(text) / 3)
 	rest := make([]string, 1, cap(l.words)) // what stands behind the cost, by ID
 	last := ""
 	for at, number := 0, 1; at < len(text); number++ {
@@ -78,12 +101,14 @@ func Parse(text string) (*Lexicon, error) {
 			if err != nil || !isWord(w) || w <= last {
 				return nil, fmt.Errorf("line %d: not a lower-case word after the one before, and its cost", number)
 			}
-			l.words = append(l.words, word{at: uint32(at), length: uint8(len(w)), cost: uint8(cost), base: ID(len(l.words))})
+			l.words = append(l.words, word{at: uint32(texts.Len()), length: uint8(len(w)), cost: uint8(cost), base: ID(len(l.words))})
 			rest = append(rest, tail)
+			texts.WriteString(w)
 			last = w
 		}
 		at += len(line) + 1
 	}
+	l.texts = texts.String()
 	l.buildTree()
 	for id := 1; id < len(l.words); id++ {
 		if err := l.relate(&l.words[id], rest[id]); err != nil {
@@ -164,7 +189,7 @@ func (l *Lexicon) Len() int { return len(l.words) - 1 }
 // Text is the word of the id; empty for 0.
 func (l *Lexicon) Text(id ID) string {
 	w := &l.words[id]
-	return l.source[w.at : int(w.at)+int(w.length)]
+	return l.texts[w.at : int(w.at)+int(w.length)]
 }
 
 // Find returns the id of a lower-case word, or 0.

@@ -1,10 +1,22 @@
 package words
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
+
+func TestProgramsCarryTheReviewedText(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile("english.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := unpack(packed); err != nil || got != string(want) {
+		t.Errorf("english.txt.gz unpacks to %d bytes, %v; it is not english.txt, which has %d: run go generate", len(got), err, len(want))
+	}
+}
 
 func TestSplit(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-// Gen writes english.txt, the word list and neighbour table of package words.
+// Gen writes english.txt, the word list and neighbour table of package words, and english.txt.gz, the same compressed.
 //
 // It needs the Debian packages wordnet-base and scowl, and reads beside them the hand-written extra.txt and
 // groups.txt of package words. The same input gives the same output. Run it with go generate in market/words.
@@ -6,6 +6,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"flag"
 	"fmt"
 	"io"
@@ -52,16 +54,32 @@ func run(args []string) error {
 	g.addMissing(v)
 	t := newTable(wn, v, g)
 
-	f, err := os.Create(*out)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
+	var text bytes.Buffer
+	w := bufio.NewWriter(&text)
 	t.write(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return f.Close()
+	return save(*out, text.Bytes())
+}
+
+// save writes the text for whoever reviews it, and beside it what programs carry.
+func save(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(text); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(path+".gz", packed.Bytes(), 0o644)
 }
 
 // vocabulary is every word with an estimate of how often it is written, in occurrences.
