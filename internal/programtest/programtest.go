@@ -61,8 +61,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// Command is the program with these arguments and, in front of the environment of the test, these variables, each as
-// NAME=value. The working directory is a new one.
+// Command is the program with these arguments and, beside the environment of the test, these variables, each as
+// NAME=value. The working directory and that for temporary files are new ones.
 func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -72,7 +72,7 @@ func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command(self, args...)
 	cmd.Dir = t.TempDir()
 	// The race detector would otherwise hold every process for a second at its end.
-	cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=0", "TMPDIR="+t.TempDir())
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
