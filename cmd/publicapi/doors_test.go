@@ -50,7 +50,7 @@ var questions = []question{
 	{"many names", "check_domains", `{"domains":["quietmeadow.com","a_b.com","bücher.de","brewhaven.com","com"]}`, `"status":"invalid"`},
 	{"the reply as received", "whois_lookup", `{"domain":"cobaltpine.com","include_raw":true}`, `"raw":"`},
 	{"WHOIS only", "whois_lookup", `{"domain":"cobaltpine.de"}`, `"source":"whois"`},
-	{"a reserved name's registration", "whois_lookup", `{"domain":"registry.shop"}`, `"warnings":["the registry says that the name is reserved"]`},
+	{"a reserved name's registration", "whois_lookup", `{"domain":"registry.shop"}`, `"warnings":["the registry lists the name as reserved"]`},
 	{"a free name's registration", "whois_lookup", `{"domain":"quietmeadow.org"}`, `"registered":false`},
 
 	{"nothing", "search_domain", `{}`, "q is required"},
