@@ -64,6 +64,10 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		}
 		body, err := g.admit(a, signedIn)
 		if err != nil {
+			// It costs something, so that nobody guesses tokens for nothing.
+			if over := a.charge([]op.Charge{{Class: op.Read, Count: 1}}); over != nil {
+				err = over
+			}
 			a.error(err)
 			return
 		}
