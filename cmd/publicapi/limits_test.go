@@ -137,3 +137,24 @@ func TestWhoIsLimited(t *testing.T) {
 		}
 	}
 }
+
+// Who guesses tokens is told to wait, on each door.
+func TestGuessingTokensIsLimited(t *testing.T) {
+	t.Parallel()
+	s := open(t, "-trusted-proxies", "127.0.0.0/8")
+	for i, ask := range map[string]func(headers ...string) reply{
+		"192.0.2.1": func(headers ...string) reply { return s.do(t, "GET", price+"?tld=com", "", headers...) },
+		"192.0.2.2": func(headers ...string) reply { return s.do(t, "POST", "/mcp", "{}", headers...) },
+		"192.0.2.3": func(headers ...string) reply { return s.do(t, "GET", "/api", "", headers...) },
+	} {
+		var r reply
+		for range 330 {
+			if r = ask("Authorization", "Bearer nope", "X-Forwarded-For", i); r.StatusCode != http.StatusUnauthorized {
+				break
+			}
+		}
+		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" || r.Header.Get("WWW-Authenticate") != "" {
+			t.Errorf("client %s: got %d %v, want 429 in the end", i, r.StatusCode, r.Header)
+		}
+	}
+}
