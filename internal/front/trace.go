@@ -120,7 +120,7 @@ func wireSpan(s sdktrace.ReadOnlySpan) *tracepb.Span {
 func wireAttributes(attributes []attribute.KeyValue) []*commonpb.KeyValue {
 	all := make([]*commonpb.KeyValue, len(attributes))
 	for i, a := range attributes {
-		value := &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: a.Value.Emit()}}
+		value := &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: a.Value.String()}}
 		if a.Value.Type() == attribute.INT64 {
 			value.Value = &commonpb.AnyValue_IntValue{IntValue: a.Value.AsInt64()}
 		}

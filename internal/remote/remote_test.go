@@ -92,14 +92,22 @@ func TestFailures(t *testing.T) {
 		header     string // Retry-After
 		want       fault.Error
 	}{
-		{"a field at fault", `{"error":{"code":"validation_error","message":"q is required","request_id":"r","details":[{"field":"q","reason":"is required"}]}}`, 400, "",
-			fault.Error{Code: fault.Validation, Detail: "q is required", Fields: []fault.Field{{Field: "q", Reason: "is required"}}}},
-		{"a message with verbs", `{"error":{"code":"not_found","message":"100 %s of %d","request_id":"r"}}`, 404, "",
-			fault.Error{Code: fault.NotFound, Detail: "100 %s of %d"}},
-		{"over the limit", `{"error":{"code":"rate_limited","message":"slow down","request_id":"r"}}`, 429, "17",
-			fault.Error{Code: fault.RateLimited, Detail: "slow down", Retry: 17 * time.Second}},
-		{"no token", `{"error":{"code":"authentication_required","message":"sign in","request_id":"r"}}`, 401, "",
-			fault.Error{Code: fault.AuthenticationRequired, Detail: "sign in", Scope: op.ScopePricing}},
+		{
+			"a field at fault", `{"error":{"code":"validation_error","message":"q is required","request_id":"r","details":[{"field":"q","reason":"is required"}]}}`, 400, "",
+			fault.Error{Code: fault.Validation, Detail: "q is required", Fields: []fault.Field{{Field: "q", Reason: "is required"}}},
+		},
+		{
+			"a message with verbs", `{"error":{"code":"not_found","message":"100 %s of %d","request_id":"r"}}`, 404, "",
+			fault.Error{Code: fault.NotFound, Detail: "100 %s of %d"},
+		},
+		{
+			"over the limit", `{"error":{"code":"rate_limited","message":"slow down","request_id":"r"}}`, 429, "17",
+			fault.Error{Code: fault.RateLimited, Detail: "slow down", Retry: 17 * time.Second},
+		},
+		{
+			"no token", `{"error":{"code":"authentication_required","message":"sign in","request_id":"r"}}`, 401, "",
+			fault.Error{Code: fault.AuthenticationRequired, Detail: "sign in", Scope: op.ScopePricing},
+		},
 		{"a page of HTML", `<html>secret</html>`, 502, "", fault.Error{Code: fault.Internal}},
 		{"an error of somebody else's", `{"error":{"code":"teapot","message":"secret"}}`, 418, "", fault.Error{Code: fault.Internal}},
 		{"an error that is a text", `{"error":"secret"}`, 400, "", fault.Error{Code: fault.Internal}},
