@@ -146,7 +146,8 @@ func TestStdio(t *testing.T) {
 	begun := time.Now()
 	_ = p.Stdin.Close()
 	rest, status := p.Wait()
-	if took := time.Since(begun); status != 0 || took > time.Second {
+	// A second, and what a machine that is busy with other tests may add to it.
+	if took := time.Since(begun); status != 0 || took > 2*time.Second {
 		t.Errorf("the end took %v, status %d; %s", took, status, p.Stderr())
 	}
 	for line := range strings.Lines(rest) {

@@ -112,7 +112,11 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	var table *tld.Table
 	var stop func() error
-	if config.Set, table, stop, err = open(ctx, o, token, dataDir(environ), config.Set, log); err != nil {
+	config.Set, table, stop, err = open(ctx, o, token, dataDir(environ), config.Set, log)
+	if ctx.Err() != nil && err != nil {
+		return nil // told to end before it began
+	}
+	if err != nil {
 		return err
 	}
 	defer stop()

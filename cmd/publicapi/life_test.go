@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -255,6 +256,18 @@ func TestTerminationFinishesWhatRuns(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(data, "*-wal")); len(left) > 0 {
 		t.Errorf("the store was not closed: %v", left)
+	}
+}
+
+// Told to end before it listens, the program ends as one that ran.
+func TestTerminationWhileStarting(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var stdout, stderr strings.Builder
+	err := run(ctx, []string{"-addr", "127.0.0.1:0", "-data", t.TempDir(), "-bootstrap-url", "off"}, func(string) (string, bool) { return "", false }, &stdout, &stderr)
+	if err != nil || stdout.Len() > 0 {
+		t.Errorf("got %v, %s, %s; want nothing", err, &stdout, &stderr)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/namewharf/namewharf/batch"
@@ -56,6 +57,9 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 
 	stand.Logger, stand.Now = log, time.Now
 	back, err := backend.Open(ctx, stand, defaultData)
+	if ctx.Err() != nil && err != nil {
+		return nil // told to end before it began
+	}
 	if err != nil {
 		return err
 	}
@@ -86,6 +90,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		if back.Demo != nil {
 			printDemo(stdout, face.BaseURL, back.Demo.Samples())
 		}
+		debug.FreeOSMemory() // what opening took is garbage now, and an idle server would hold it for minutes
 	})
 }
 
