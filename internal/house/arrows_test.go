@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"fault", "fqdn", "money", "cache", "store"},
 	{"op"},
 	{"lookup", "tld", "market"},
-	{"tools", "batch"},
+	{"tools", "batch", "oauthas"},
 	{"serve/door"},
 	{"serve/rest", "serve/assistant"},
 	{"cmd/publicapi", "cmd/mcp", "cmd/operator"},

@@ -1,0 +1,99 @@
+package oauthas
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// audience knows the protected resources and which token is good at which.
+type audience struct {
+	base      string            // the issuer: what a token is for that names no resource
+	resources []string          // in their canonical spelling, base included
+	given     []string          // as configured
+	canonical map[string]string // from the given spelling
+}
+
+func newAudience(base string, resources []string) (audience, error) {
+	a := audience{canonical: map[string]string{}}
+	for i, r := range append([]string{base}, resources...) {
+		c, ok := canonicalResource(r)
+		if !ok {
+			return audience{}, fmt.Errorf("oauthas: resource %q is not an absolute http or https URL", r)
+		}
+		if i == 0 {
+			a.base = c
+		}
+		if _, again := a.canonical[r]; again {
+			continue
+		}
+		a.given, a.resources, a.canonical[r] = append(a.given, r), append(a.resources, c), c
+	}
+	return a, nil
+}
+
+// canonicalResource brings an equal URL into one spelling: clients add a slash to an address without a path, because
+// their URL library does. RFC 8707, section 2, wants an absolute URI without a fragment.
+func canonicalResource(resource string) (string, bool) {
+	u, err := url.Parse(resource)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || strings.ContainsAny(resource, "#?") {
+		return "", false
+	}
+	if u.Scheme != "https" && u.Scheme != "http" {
+		return "", false
+	}
+	host := strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		host = strings.TrimSuffix(host, ":443")
+	} else {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return u.Scheme + "://" + host + strings.TrimSuffix(u.EscapedPath(), "/"), true
+}
+
+// find returns the canonical spellings of the resources that a request names, without repetition and in order; none
+// stand for the base. ok is false when one is not ours.
+func (a audience) find(requested []string) (found []string, ok bool) {
+	for _, r := range requested {
+		c, valid := canonicalResource(r)
+		if !valid || !slices.Contains(a.resources, c) {
+			return nil, false
+		}
+		found = append(found, c)
+	}
+	if len(found) == 0 {
+		return []string{a.base}, true
+	}
+	slices.Sort(found)
+	return slices.Compact(found), true
+}
+
+// family is the resource without the door that is the same room: {base}/mcp and {base}/mcp/signed-in differ in when
+// they ask for a token, not in what it opens.
+func family(resource string) string { return strings.TrimSuffix(resource, "/signed-in") }
+
+// covers reports whether a token for the resource granted is good at target: the same one, its other door, or one
+// below it, so that a token for the base is good everywhere there.
+func covers(granted, target string) bool {
+	granted, target = family(granted), family(target)
+	return target == granted || len(target) > len(granted) && target[len(granted)] == '/' && target[:len(granted)] == granted
+}
+
+// good reports whether a token for the resources granted, separated by spaces, is good at target in its given spelling.
+func (a audience) good(granted, target string) bool {
+	if c, ok := a.canonical[target]; ok {
+		target = c
+	}
+	return coversAny(granted, target)
+}
+
+// coversAny is covers for resources separated by spaces, as they are stored.
+func coversAny(granted, target string) bool {
+	for g := range strings.SplitSeq(granted, " ") {
+		if covers(g, target) {
+			return true
+		}
+	}
+	return false
+}

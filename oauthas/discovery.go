@@ -1,0 +1,136 @@
+package oauthas
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Paths below the issuer.
+const (
+	AuthorizePath = "/oauth/authorize"
+	registerPath  = "/api/oauth/register"
+	tokenPath     = "/api/oauth/token"
+	revokePath    = "/api/oauth/revoke"
+
+	serverDocument   = "/.well-known/oauth-authorization-server"
+	resourceDocument = "/.well-known/oauth-protected-resource"
+)
+
+// serverMetadata is RFC 8414.
+type serverMetadata struct {
+	Issuer                string   `json:"issuer"`
+	Authorization         string   `json:"authorization_endpoint"`
+	Token                 string   `json:"token_endpoint"`
+	Registration          string   `json:"registration_endpoint"`
+	Revocation            string   `json:"revocation_endpoint"`
+	ResponseTypes         []string `json:"response_types_supported"`
+	ResponseModes         []string `json:"response_modes_supported"`
+	GrantTypes            []string `json:"grant_types_supported"`
+	TokenAuthMethods      []string `json:"token_endpoint_auth_methods_supported"`
+	RevocationAuthMethods []string `json:"revocation_endpoint_auth_methods_supported"`
+	ChallengeMethods      []string `json:"code_challenge_methods_supported"`
+	Scopes                []string `json:"scopes_supported"`
+	IssParameter          bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
+	ClientDocuments       bool     `json:"client_id_metadata_document_supported"`
+}
+
+// resourceMetadata is RFC 9728.
+type resourceMetadata struct {
+	Resource string   `json:"resource"`
+	Servers  []string `json:"authorization_servers"`
+	Scopes   []string `json:"scopes_supported"`
+	Methods  []string `json:"bearer_methods_supported"`
+}
+
+// routes makes the handler. The well-known part goes between host and path (RFC 8414, section 3.1; RFC 9728, section
+// 3.1); the issuer and the resources are as configured, whatever the Host header says.
+func (s *Server) routes(issuer *url.URL) http.Handler {
+	base := s.cfg.Issuer
+	mux := http.NewServeMux()
+	document(mux, serverDocument+issuer.EscapedPath(), serverMetadata{
+		Issuer: base, Authorization: base + AuthorizePath, Token: base + tokenPath,
+		Registration: base + registerPath, Revocation: base + revokePath,
+		ResponseTypes: responseTypes, ResponseModes: []string{"query"}, GrantTypes: grantTypes,
+		TokenAuthMethods: authMethods, RevocationAuthMethods: authMethods, ChallengeMethods: []string{"S256"},
+		Scopes: scopes, IssParameter: true, ClientDocuments: true,
+	})
+	for _, resource := range s.audience.given {
+		if path, ours := strings.CutPrefix(resource, base); ours && (path == "" || path[0] == '/') {
+			document(mux, resourceDocument+issuer.EscapedPath()+path, resourceMetadata{
+				Resource: resource, Servers: []string{base}, Scopes: scopes[:1], Methods: []string{"header"},
+			})
+		}
+	}
+	mux.Handle(issuer.EscapedPath()+registerPath, endpoint(s.serveRegister))
+	mux.Handle(issuer.EscapedPath()+tokenPath, endpoint(s.serveToken))
+	mux.Handle(issuer.EscapedPath()+revokePath, endpoint(s.serveRevoke))
+	return mux
+}
+
+// Handler serves what programs call: the metadata documents of server and resources, registration, token and
+// revocation, for pages of any origin but without credentials. Everything else is 404.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// document serves an unchanging JSON document to anybody.
+func document(mux *http.ServeMux, path string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil { // of strings
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if openToAll(w, r, "GET, HEAD, OPTIONS") {
+			return
+		}
+		h := w.Header()
+		h.Set("Cache-Control", "public, max-age=3600")
+		h.Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		h.Set("Content-Type", "application/json")
+		w.Write(text)
+	})
+}
+
+// endpoint serves POST to anybody.
+func endpoint(serve http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !openToAll(w, r, "POST, OPTIONS") {
+			serve(w, r)
+		}
+	})
+}
+
+// openToAll lets pages of every origin read the answer, without credentials, and answers preflights and methods that
+// are not allowed, which it reports.
+func openToAll(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After")
+	h.Set("X-Content-Type-Options", "nosniff")
+	allowed := false
+	for m := range strings.SplitSeq(methods, ", ") {
+		allowed = allowed || m == r.Method
+	}
+	switch {
+	case !allowed:
+		h.Set("Allow", methods)
+		refuseWith(http.StatusMethodNotAllowed, errInvalidRequest, "the methods here are "+methods).write(w)
+		return true
+	case r.Method == http.MethodOptions:
+		h.Set("Allow", methods)
+		h.Set("Access-Control-Allow-Methods", methods)
+		h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, MCP-Protocol-Version")
+		h.Set("Access-Control-Max-Age", "7200")
+		w.WriteHeader(http.StatusNoContent)
+		return true
+	}
+	return false
+}

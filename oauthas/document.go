@@ -1,0 +1,218 @@
+package oauthas
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+	"crypto/x509"
+	"net"
+
+	"crypto/tls"
+
+	"github.com/namewharf/namewharf/cache"
+)
+
+// Limits of fetching a client metadata document.
+const (
+	maxDocument   = 5 << 10
+	documentTime  = 5 * time.Second
+	documentLife  = 24 * time.Hour // a document is fetched again after this, whatever it says
+	maxDocuments  = 1024           // that are remembered
+	maxFetches    = 16             // at a time
+	maxDocumentID = 2 << 10
+)
+
+// documents are the metadata documents of clients (draft-ietf-oauth-client-id-metadata-document): the URL of the
+// document is the client's id.
+type documents struct {
+	fetch *http.Client
+	now   func() time.Time
+	read  func(id string, body []byte) (client, error)
+	known *cache.Cache[string, client]
+	slots chan struct{}
+}
+
+// A documentError is why a client cannot be known by its document.
+type documentError struct{ reason string }
+
+func (e *documentError) Error() string { return "client metadata document: " + e.reason }
+
+func newDocuments(fetch *http.Client, now func() time.Time, read func(string, []byte) (client, error)) *documents {
+	once := *fetch
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	once.Jar = nil
+	return &documents{
+		fetch: &once, now: now, read: read, slots: make(chan struct{}, maxFetches),
+		known: cache.New(cache.Config[string, client]{Entries: maxDocuments, Now: now}),
+	}
+}
+
+// close waits for fetches.
+func (d *documents) close() {
+	d.known.Wait()
+	d.fetch.CloseIdleConnections()
+}
+
+// client returns the client that the document at id describes. What it fails with is a *documentError, or the end of
+// ctx. Failures are not remembered.
+func (d *documents) client(ctx context.Context, id string) (client, error) {
+	if err := checkDocumentID(id); err != nil {
+		return client{}, &documentError{err.Error()}
+	}
+	return d.known.Load(ctx, id, func(ctx context.Context) (client, time.Time, error) {
+		ctx, cancel := context.WithTimeout(ctx, documentTime)
+		defer cancel()
+		select {
+		case d.slots <- struct{}{}:
+			defer func() { <-d.slots }()
+		case <-ctx.Done():
+			return client{}, time.Time{}, &documentError{"too many documents are being fetched"}
+		}
+		body, life, err := d.get(ctx, id)
+		if err != nil {
+			return client{}, time.Time{}, err
+		}
+		c, err := d.read(id, body)
+		if err != nil {
+			return client{}, time.Time{}, &documentError{err.Error()}
+		}
+		if life <= 0 {
+			return c, time.Time{}, nil
+		}
+		return c, d.now().Add(life), nil
+	})
+}
+
+// checkDocumentID holds a client_id against the draft, section 3: https, a path without dot segments, no user, no
+// fragment.
+func checkDocumentID(id string) error {
+	u, err := url.Parse(id)
+	switch {
+	case err != nil || len(id) > maxDocumentID || strings.ContainsFunc(id, notInURI):
+		return errors.New("client_id is not a URL")
+	case u.Scheme != "https" || u.Host == "" || u.Opaque != "":
+		return errors.New("client_id must be an https URL")
+	case u.User != nil || strings.Contains(id, "#"):
+		return errors.New("client_id must have neither user nor fragment")
+	case u.Path == "" || u.Path == "/" || dotSegments(u.Path):
+		return errors.New("client_id must have a path without dot segments")
+	}
+	return checkWeb(u)
+}
+
+func dotSegments(p string) bool {
+	clean := path.Clean(p)
+	return clean != strings.TrimSuffix(p, "/") && !strings.Contains(p, "//")
+}
+
+// documentHost is the host that vouches for a client with a document; empty for one that registered.
+func documentHost(id string) string {
+	if !strings.HasPrefix(id, "https://") {
+		return ""
+	}
+	u, err := url.Parse(id)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// get fetches a document and tells how long it may be kept.
+func (d *documents) get(ctx context.Context, id string) (body []byte, life time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, id, nil)
+	if err != nil {
+		return nil, 0, &documentError{"client_id is not a URL"}
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := d.fetch.Do(req)
+	if err != nil { // whose text would tell what stands at addresses that the caller cannot reach
+		return nil, 0, &documentError{"the document could not be fetched"}
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, 0, &documentError{"the document was not answered with 200"}
+	}
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+		return nil, 0, &documentError{"the document is not application/json"}
+	}
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	if err != nil {
+		return nil, 0, &documentError{"the document could not be fetched"}
+	}
+	if len(body) > maxDocument {
+		return nil, 0, &documentError{"the document is over 5 KiB"}
+	}
+	return body, min(freshness(resp.Header, d.now()), documentLife), nil
+}
+
+// freshness is how long an answer may be used again by its own headers (RFC 9111, section 4.2), 0 if they do not say.
+func freshness(h http.Header, now time.Time) time.Duration {
+	age, maxAge := time.Duration(0), time.Duration(-1)
+	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h["Cache-Control"], ",")), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+		switch name {
+		case "no-store", "no-cache", "private":
+			return 0
+		case "max-age":
+			n, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 31)
+			if err != nil {
+				return 0
+			}
+			maxAge = time.Duration(n) * time.Second
+		}
+	}
+	if n, err := strconv.ParseUint(h.Get("Age"), 10, 31); err == nil {
+		age = time.Duration(n) * time.Second
+	}
+	if maxAge < 0 {
+		expires, err := http.ParseTime(h.Get("Expires"))
+		if err != nil {
+			return 0
+		}
+		maxAge = expires.Sub(now)
+	}
+	return max(maxAge-age, 0)
+}
+
+// Guarded returns a client for documents at addresses that strangers choose: it connects only to public addresses on
+// the ports of https, checked when the socket is about to be connected, and to allowed ones on any port; it uses no
+// proxy. roots nil are the system's.
+func Guarded(allowed []netip.Prefix, roots *x509.CertPool) *http.Client {
+	public := ssrf.New(ssrf.WithNetworks("tcp4", "tcp6"), ssrf.WithPorts(443, 8443))
+	control := func(network, address string, conn syscall.RawConn) error {
+		if to, err := netip.ParseAddrPort(address); err == nil {
+			for _, p := range allowed {
+				if p.Contains(to.Addr().Unmap()) {
+					return nil
+				}
+			}
+		}
+		return public.Safe(network, address, conn)
+	}
+	dialer := &net.Dialer{Timeout: documentTime, KeepAlive: -1, Control: control}
+	return &http.Client{
+		Timeout: documentTime,
+		Transport: &http.Transport{
+			Proxy:                  nil,
+			DialContext:            dialer.DialContext,
+			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    documentTime,
+			MaxResponseHeaderBytes: 16 << 10,
+			DisableKeepAlives:      true,
+			DisableCompression:     true,
+			ForceAttemptHTTP2:      true,
+		},
+	}
+}

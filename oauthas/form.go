@@ -1,0 +1,137 @@
+package oauthas
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxBody bounds the body of every request to the server.
+const maxBody = 16 << 10
+
+// A form is a request to the token or the revocation endpoint.
+type form struct {
+	values url.Values
+	client string // who says to send it; empty: nobody is named
+	basic  bool   // in an Authorization header
+}
+
+// A refusal is an error answer (RFC 6749, section 5.2).
+type refusal struct {
+	status    int
+	err       oauthError
+	wantBasic bool // the client tried Basic, and RFC 6749 wants the challenge in return
+}
+
+func refuseWith(status int, code, description string) *refusal {
+	return &refusal{status: status, err: oauthError{code, description}}
+}
+
+func (r *refusal) challenge(basic bool) *refusal {
+	r.wantBasic = basic
+	return r
+}
+
+func (r *refusal) write(w http.ResponseWriter) {
+	if r.wantBasic {
+		w.Header().Set("WWW-Authenticate", `Basic realm="token"`)
+	}
+	writeJSON(w, r.status, struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}{r.err.code, r.err.description})
+}
+
+// writeJSON answers with something that no cache may keep.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // of strings and numbers
+		panic(err)
+	}
+	h := w.Header()
+	h["Content-Type"] = []string{"application/json"}
+	h["Cache-Control"] = []string{"no-store"}
+	h["Pragma"] = []string{"no-cache"}
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+// fail answers an error of ours.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.cfg.Logger.ErrorContext(r.Context(), "oauth request failed", "path", r.URL.Path, "error", err.Error())
+	refuseWith(http.StatusInternalServerError, errServer, "something went wrong on our side").write(w)
+}
+
+// readForm reads the body and finds out which client speaks. Parameters come in the body only, each once but
+// resource: those in an address end in logs, and repeated ones mean different things to different readers.
+func readForm(w http.ResponseWriter, r *http.Request) (form, *refusal) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "the body must be application/x-www-form-urlencoded")
+	}
+	if r.URL.RawQuery != "" || r.URL.ForceQuery {
+		return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "parameters belong into the body, not the query")
+	}
+	body, refused := readBody(w, r)
+	if refused != nil {
+		return form{}, refused
+	}
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "the body is not a form")
+	}
+	for name, v := range values {
+		if len(v) > 1 && name != "resource" {
+			return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "a parameter is given twice")
+		}
+	}
+	f := form{values: values, client: values.Get("client_id")}
+	return f, f.authenticate(r.Header["Authorization"])
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, refuseWith(http.StatusRequestEntityTooLarge, errInvalidRequest, "the body is over 16 KiB")
+	}
+	if err != nil {
+		return nil, refuseWith(http.StatusBadRequest, errInvalidRequest, "the body could not be read")
+	}
+	return body, nil
+}
+
+// authenticate finds the client in the form or a Basic header (RFC 6749, section 2.3.1). Clients are public: a secret
+// is a mistake, but an empty one in a Basic header is how some libraries begin.
+func (f *form) authenticate(headers []string) *refusal {
+	if f.values.Get("client_secret") != "" || f.values.Get("client_assertion") != "" {
+		return refuseWith(http.StatusUnauthorized, errInvalidClient, "clients here are public and have no secret")
+	}
+	switch len(headers) {
+	case 0:
+		return nil
+	case 1:
+	default:
+		return refuseWith(http.StatusBadRequest, errInvalidRequest, "the Authorization header is given twice")
+	}
+	f.basic = true
+	bad := refuseWith(http.StatusUnauthorized, errInvalidClient, "the Authorization header is not Basic with a client_id and an empty secret")
+	id, secret, ok := (&http.Request{Header: http.Header{"Authorization": headers}}).BasicAuth()
+	if !ok || secret != "" {
+		return bad.challenge(true)
+	}
+	id, err := url.QueryUnescape(id)
+	if err != nil || id == "" {
+		return bad.challenge(true)
+	}
+	if f.client != "" && f.client != id {
+		return refuseWith(http.StatusBadRequest, errInvalidRequest, "client_id and the Authorization header differ")
+	}
+	f.client = strings.Clone(id)
+	return nil
+}

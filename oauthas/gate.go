@@ -1,0 +1,77 @@
+package oauthas
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/store"
+)
+
+// Staleness is how long a checked token is good without a look into the database: half of the two seconds within
+// which a revocation by another process must be seen.
+const Staleness = time.Second
+
+// cachedTokens bounds the tokens that are remembered, at some 300 bytes each.
+const cachedTokens = 32 << 10
+
+// known is a good access token.
+type known struct {
+	caller     op.Caller
+	resource   string // URLs, separated by spaces
+	expires    time.Time
+	generation uint64
+}
+
+// Caller returns whom an access token speaks for at a protected resource, given by its URL. A token that is malformed,
+// unknown, expired, revoked or for another resource is [fault.InvalidToken]. The scopes of the caller are shared and
+// must not be changed.
+func (s *Server) Caller(ctx context.Context, token, resource string) (op.Caller, error) {
+	if !wellFormed(token, accessPrefix) {
+		return op.Caller{}, errUnknownToken()
+	}
+	hash := digestOf(token)
+	k, ok := s.tokens.Get(hash)
+	if !ok || k.generation != s.generation.Load() {
+		var err error
+		if k, err = s.look(ctx, hash); err != nil {
+			return op.Caller{}, err
+		}
+	}
+	if !s.audience.good(k.resource, resource) {
+		return op.Caller{}, fault.New(fault.InvalidToken, "the access token is for another resource").
+			WithHint("sign in again and ask for a token for this resource, or for none in particular")
+	}
+	return k.caller, nil
+}
+
+// look finds a token in the database and remembers it for a moment.
+func (s *Server) look(ctx context.Context, hash digest) (known, error) {
+	generation := s.generation.Load() // before reading: a revocation in between makes the entry void
+	var k known
+	err := s.cfg.DB.Read(ctx, func(tx store.Tx) error {
+		account, scope, resource, expires, err := selectAccess(ctx, tx, hash)
+		k = known{op.Caller{Account: account, Scopes: strings.Fields(scope)}, resource, expires, generation}
+		return err
+	})
+	now := s.cfg.Now()
+	if store.IsNoRows(err) || err == nil && !now.Before(k.expires) {
+		return known{}, errUnknownToken()
+	}
+	if err != nil {
+		return known{}, fmt.Errorf("look up an access token: %w", err)
+	}
+	s.tokens.Put(hash, k, earlier(now.Add(Staleness), k.expires))
+	return k, nil
+}
+
+func errUnknownToken() error {
+	return fault.New(fault.InvalidToken, "the access token is unknown or no longer valid").
+		WithHint("leave the Authorization header out to call anonymously, or sign in again")
+}
+
+// Forget makes this process look at every token again. It is needed only after [Server.RevokeAll].
+func (s *Server) Forget() { s.generation.Add(1) }

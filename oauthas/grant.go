@@ -1,0 +1,115 @@
+package oauthas
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"time"
+)
+
+// codeRow is a stored authorization code.
+type codeRow struct {
+	grant, account, client, clientName string
+	redirect, challenge                string
+	scope, resource                    string
+	expires                            time.Time
+	tries                              int
+	used                               time.Time
+}
+
+// refreshRow is a stored refresh token with its grant.
+type refreshRow struct {
+	grant, account, client, clientName string
+	scope, resource                    string
+	expires                            time.Time
+	used                               time.Time
+	ends                               time.Time // of the grant
+	salt                               []byte
+}
+
+// A verdict is what becomes of a code or a refresh token that a client presents.
+type verdict int
+
+const (
+	refuse verdict = iota // and change nothing
+	count                 // refuse, and count the try
+	burn                  // refuse, and it never works again
+	revoke                // refuse, and the grant ends with all its tokens
+	accept                // issue tokens
+	again                 // accept, with the same successor as before
+)
+
+// redemption is what a client presents with a code.
+type redemption struct {
+	client, redirect, verifier string // redirect may be empty: it is checked if present
+	resources                  []string
+}
+
+// judgeCode decides about the redemption of a code. Only who could redeem it can betray its grant by redeeming it
+// twice: a code alone, picked up from a log, is not enough to end somebody's access.
+func judgeCode(row codeRow, r redemption, now time.Time) (verdict, *oauthError) {
+	bad := &oauthError{errInvalidGrant, "the code is unknown, used or expired, or was issued for another client, redirect or verifier"}
+	valid := row.client == r.client && (r.redirect == "" || row.redirect == r.redirect) && verifies(r.verifier, row.challenge)
+	switch {
+	case !row.used.IsZero() && valid:
+		return revoke, bad
+	case !row.used.IsZero(), !now.Before(row.expires), row.tries >= wrongTries:
+		return refuse, bad
+	case !valid && row.tries+1 >= wrongTries:
+		return burn, bad
+	case !valid:
+		return count, bad
+	}
+	for _, r := range r.resources {
+		if !coversAny(row.resource, r) {
+			return refuse, &oauthError{errInvalidTarget, "resource was not asked for at the authorization endpoint"}
+		}
+	}
+	return accept, nil
+}
+
+// Lengths of a verifier (RFC 7636, section 4.1).
+const minVerifier, maxVerifier = 43, 128
+
+// verifies reports whether the challenge was made from the verifier by S256.
+func verifies(verifier, challenge string) bool {
+	if len(verifier) < minVerifier || len(verifier) > maxVerifier {
+		return false
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(challenge)) == 1
+}
+
+// renewal is what a client presents with a refresh token.
+type renewal struct {
+	client, scope string // scope may be empty: all that was granted
+	resources     []string
+}
+
+// judgeRefresh decides about the use of a refresh token. Its second use means that somebody else has it too, and
+// nobody can tell who: the grant ends (RFC 9700, section 4.14.2), except within the grace and as long as the successor
+// is not used, where the client may have missed the answer.
+func judgeRefresh(row refreshRow, r renewal, now time.Time, grace time.Duration, successorUnused bool) (verdict, *oauthError) {
+	bad := &oauthError{errInvalidGrant, "the refresh token is unknown, used, expired or revoked, or was issued to another client"}
+	ok := accept
+	switch {
+	case row.client != r.client:
+		return refuse, bad
+	case !now.Before(row.expires), !now.Before(row.ends):
+		return refuse, bad
+	case row.used.IsZero():
+	case successorUnused && now.Sub(row.used) < grace:
+		ok = again
+	default:
+		return revoke, bad
+	}
+	if !within(r.scope, row.scope) {
+		return refuse, &oauthError{errInvalidScope, "scope must not go beyond what was granted"}
+	}
+	for _, r := range r.resources {
+		if !coversAny(row.resource, r) {
+			return refuse, &oauthError{errInvalidTarget, "resource was not granted"}
+		}
+	}
+	return ok, nil
+}

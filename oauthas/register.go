@@ -1,0 +1,151 @@
+package oauthas
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// metadata is what a client says about itself, in a registration or in its document (RFC 7591, section 2). Other
+// members are ignored.
+type metadata struct {
+	Redirects     []string
+	Name          string
+	AuthMethod    string
+	GrantTypes    []string
+	ResponseTypes []string
+
+	clientID  string // in a document
+	hasSecret bool
+}
+
+// registration is the answer to a registration (RFC 7591, section 3.2.1).
+type registration struct {
+	ClientID      string   `json:"client_id"`
+	IssuedAt      int64    `json:"client_id_issued_at"`
+	Name          string   `json:"client_name,omitzero"`
+	Redirects     []string `json:"redirect_uris"`
+	AuthMethod    string   `json:"token_endpoint_auth_method"`
+	GrantTypes    []string `json:"grant_types"`
+	ResponseTypes []string `json:"response_types"`
+}
+
+var (
+	grantTypes    = []string{"authorization_code", "refresh_token"}
+	responseTypes = []string{"code"}
+	authMethods   = []string{"none"}
+)
+
+// serveRegister is the registration endpoint (RFC 7591, section 3).
+func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
+	if s.limit != nil {
+		if wait := s.limit.take(s.cfg.Address(r)); wait > 0 {
+			seconds := int((wait + time.Second - 1) / time.Second)
+			w.Header().Set("Retry-After", strconv.Itoa(seconds))
+			refuseWith(http.StatusTooManyRequests, errTooManyRequests, "too many registrations from this address").write(w)
+			return
+		}
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		refuseWith(http.StatusBadRequest, errInvalidMetadata, "the body must be application/json").write(w)
+		return
+	}
+	body, refused := readBody(w, r)
+	if refused != nil {
+		refused.err.code = errInvalidMetadata
+		refused.write(w)
+		return
+	}
+	m, refusal := readMetadata(body)
+	if refusal == nil {
+		refusal = s.checkMetadata(m)
+	}
+	if refusal != nil {
+		refuseWith(http.StatusBadRequest, refusal.code, refusal.description).write(w)
+		return
+	}
+	now := s.cfg.Now()
+	c := client{id: store.NewID("client"), name: m.Name, redirects: m.Redirects}
+	err := s.cfg.DB.Tx(r.Context(), func(tx store.Tx) error { return insertClient(r.Context(), tx, c, now) })
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("register a client: %w", err))
+		return
+	}
+	writeJSON(w, http.StatusCreated, registration{
+		ClientID: c.id, IssuedAt: now.Unix(), Name: c.name, Redirects: c.redirects,
+		AuthMethod: "none", GrantTypes: grantTypes, ResponseTypes: responseTypes,
+	})
+}
+
+// readMetadata takes the known members out of a JSON object, by their exact names.
+func readMetadata(body []byte) (metadata, *oauthError) {
+	var m metadata
+	var members map[string]json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(body))
+	if err := d.Decode(&members); err != nil || members == nil || d.More() {
+		return metadata{}, &oauthError{errInvalidMetadata, "the body must be one JSON object"}
+	}
+	for name, to := range map[string]any{
+		"redirect_uris": &m.Redirects, "client_name": &m.Name, "token_endpoint_auth_method": &m.AuthMethod,
+		"grant_types": &m.GrantTypes, "response_types": &m.ResponseTypes, "client_id": &m.clientID,
+	} {
+		value, ok := members[name]
+		if !ok || string(value) == "null" {
+			continue
+		}
+		if err := json.Unmarshal(value, to); err != nil {
+			code := errInvalidMetadata
+			if name == "redirect_uris" {
+				code = errInvalidRedirect
+			}
+			return metadata{}, &oauthError{code, name + " is of the wrong type"}
+		}
+	}
+	_, m.hasSecret = members["client_secret"]
+	return m, nil
+}
+
+// checkMetadata holds what a client says about itself against the rules. What it may leave out stays as it is.
+func (s *Server) checkMetadata(m metadata) *oauthError {
+	if err := s.rules.checkAll(m.Redirects); err != nil {
+		return &oauthError{errInvalidRedirect, err.Error()}
+	}
+	if err := checkName(m.Name, s.ownNames); err != nil {
+		return &oauthError{errInvalidMetadata, "client_name " + err.Error()}
+	}
+	switch {
+	case m.AuthMethod != "" && m.AuthMethod != "none":
+		return &oauthError{errInvalidMetadata, "token_endpoint_auth_method must be none: clients here are public"}
+	case len(m.GrantTypes) > 0 && !slices.Contains(m.GrantTypes, "authorization_code"):
+		return &oauthError{errInvalidMetadata, "grant_types must hold authorization_code"}
+	case len(m.ResponseTypes) > 0 && !slices.Contains(m.ResponseTypes, "code"):
+		return &oauthError{errInvalidMetadata, "response_types must hold code"}
+	}
+	return nil
+}
+
+// checkDocument reads a client metadata document that was fetched from id.
+func (s *Server) checkDocument(id string, body []byte) (client, error) {
+	m, refusal := readMetadata(body)
+	if refusal != nil {
+		return client{}, errors.New("the document is not the JSON of a client")
+	}
+	if m.clientID != id {
+		return client{}, errors.New("client_id in the document is not the address of the document")
+	}
+	if m.hasSecret {
+		return client{}, errors.New("the document holds a client_secret, for all to read")
+	}
+	if refusal := s.checkMetadata(m); refusal != nil {
+		return client{}, errors.New(refusal.description)
+	}
+	return client{id: id, name: m.Name, redirects: m.Redirects, host: documentHost(id)}, nil
+}

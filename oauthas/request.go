@@ -1,0 +1,218 @@
+package oauthas
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// maxState bounds the state that a client gets back: some put a whole object in it.
+const maxState = 4 << 10
+
+// A client asks for access. Its name is its own claim.
+type client struct {
+	id        string
+	name      string // may be empty
+	redirects []string
+	host      string // that its metadata document came from; empty: registered here
+}
+
+// registered reports whether the client registered itself, which anybody can do under any name.
+func (c client) registered() bool { return c.host == "" }
+
+// An oauthError is a refusal in the words of OAuth: a code from the RFCs and a sentence for the developer.
+type oauthError struct{ code, description string }
+
+// Error codes of RFC 6749, sections 4.1.2.1 and 5.2, RFC 8707, RFC 7591 and OpenID Connect Core, section 3.1.2.6.
+const (
+	errInvalidRequest  = "invalid_request"
+	errInvalidClient   = "invalid_client"
+	errInvalidGrant    = "invalid_grant"
+	errInvalidScope    = "invalid_scope"
+	errInvalidTarget   = "invalid_target"
+	errAccessDenied    = "access_denied"
+	errResponseType    = "unsupported_response_type"
+	errGrantType       = "unsupported_grant_type"
+	errConsentRequired = "consent_required"
+	errInvalidRedirect = "invalid_redirect_uri"
+	errInvalidMetadata = "invalid_client_metadata"
+	errServer          = "server_error"
+	errTooManyRequests = "too_many_requests"
+)
+
+// A request is a checked authorization request. It is stored as JSON between the question and the answer, so that
+// what is granted is what was shown.
+type request struct {
+	ClientID    string `json:"client_id"`
+	ClientName  string `json:"client_name"`
+	Host        string `json:"host"`
+	RedirectURI string `json:"redirect_uri"`
+	State       []byte `json:"state"` // verbatim, whatever bytes they are
+	Challenge   string `json:"challenge"`
+	Scope       string `json:"scope"`    // separated by spaces
+	Resource    string `json:"resource"` // separated by spaces
+
+	silent bool // prompt=none: no page may be shown
+	asked  bool // the person is to be asked even if the answer is known
+}
+
+// param returns the value of a parameter. RFC 6749, section 3.1: one without a value counts as absent, and none may
+// be repeated.
+func param(params url.Values, name string) (value string, once bool) {
+	values := params[name]
+	switch len(values) {
+	case 0:
+		return "", true
+	case 1:
+		return values[0], true
+	}
+	return "", false
+}
+
+// authorizeParams are the parameters that mean something here and may stand once; others are ignored.
+var authorizeParams = []string{
+	"response_type", "state", "scope", "code_challenge", "code_challenge_method", "prompt",
+}
+
+// chooseRedirect returns the redirect URI of the request, if the client registered it. problem is for a page: nothing
+// is sent to an address that is not known to be the client's.
+func chooseRedirect(c client, params url.Values) (uri, problem string) {
+	uri, once := param(params, "redirect_uri")
+	switch {
+	case !once:
+		return "", "The application gave more than one redirect address."
+	case uri == "" && len(c.redirects) == 1:
+		return c.redirects[0], ""
+	case uri == "":
+		return "", "The application did not say where to return to."
+	case !slices.ContainsFunc(c.redirects, func(r string) bool { return matchRedirect(r, uri) }):
+		return "", "The address to return to is not one that the application registered."
+	}
+	return uri, ""
+}
+
+// checkRequest decides whether the parameters are a request that a person can be asked about, once client and
+// redirect are known to be good. On refusal the state alone is set in the result.
+func checkRequest(a audience, c client, redirect string, params url.Values) (request, *oauthError) {
+	state, once := param(params, "state")
+	if !once || len(state) > maxState {
+		return request{}, &oauthError{errInvalidRequest, "state is given twice or is too long"}
+	}
+	refused := request{State: []byte(state)}
+	for _, name := range authorizeParams {
+		if len(params[name]) > 1 {
+			return refused, &oauthError{errInvalidRequest, name + " is given twice"}
+		}
+	}
+	switch t := params.Get("response_type"); t {
+	case "code":
+	case "":
+		return refused, &oauthError{errInvalidRequest, "response_type is missing"}
+	default:
+		return refused, &oauthError{errResponseType, "response_type must be code"}
+	}
+	challenge := params.Get("code_challenge")
+	if e := checkChallenge(challenge, params.Get("code_challenge_method")); e != nil {
+		return refused, e
+	}
+	scope, ok := findScopes(params.Get("scope"))
+	if !ok {
+		return refused, &oauthError{errInvalidScope, "the scopes are " + strings.Join(scopes, " and ")}
+	}
+	resources, ok := a.find(present(params["resource"]))
+	if !ok {
+		return refused, &oauthError{errInvalidTarget, "resource is not one that this server protects"}
+	}
+	prompts := strings.Fields(params.Get("prompt"))
+	silent := slices.Contains(prompts, "none")
+	if silent && len(prompts) > 1 {
+		return refused, &oauthError{errInvalidRequest, "prompt=none goes with no other prompt"}
+	}
+	return request{
+		ClientID: c.id, ClientName: c.name, Host: c.host, RedirectURI: redirect, State: []byte(state),
+		Challenge: challenge, Scope: scope, Resource: strings.Join(resources, " "),
+		silent: silent, asked: len(prompts) > 0 && !silent,
+	}, nil
+}
+
+// challengeLength is that of SHA-256 in base64url (RFC 7636, section 4.2).
+const challengeLength = 43
+
+// checkChallenge holds the parameters of PKCE against S256. The RFC reads an absent method as plain; here nothing is
+// plain, and OAuth 2.1 clients mean S256.
+func checkChallenge(challenge, method string) *oauthError {
+	switch {
+	case challenge == "":
+		return &oauthError{errInvalidRequest, "code_challenge is missing: PKCE is required"}
+	case method != "" && method != "S256":
+		return &oauthError{errInvalidRequest, "code_challenge_method must be S256"}
+	case len(challenge) != challengeLength || !base64url(challenge):
+		return &oauthError{errInvalidRequest, "code_challenge must be 43 characters of base64url"}
+	}
+	return nil
+}
+
+// findScopes returns the scopes asked for in their fixed order; none stand for reading prices. ok is false when one
+// is not known.
+func findScopes(scope string) (found string, ok bool) {
+	asked := strings.Fields(scope)
+	if len(asked) == 0 {
+		return scopes[0], true
+	}
+	var list []string
+	for _, s := range scopes {
+		if slices.Contains(asked, s) {
+			list = append(list, s)
+		}
+	}
+	for _, s := range asked {
+		if !slices.Contains(scopes, s) {
+			return "", false
+		}
+	}
+	return strings.Join(list, " "), true
+}
+
+// within reports whether every scope in narrow is in wide, both separated by spaces.
+func within(narrow, wide string) bool {
+	held := strings.Fields(wide)
+	for s := range strings.FieldsSeq(narrow) {
+		if !slices.Contains(held, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// present leaves out values that are empty, which count as absent.
+func present(values []string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
+}
+
+// rememberable reports whether consent to the request may be remembered. Whoever registered a client, and whoever
+// listens on a port or claims a private scheme of the device, may be another the next time (RFC 8252, section 8.6).
+func (r request) rememberable() bool {
+	t := targetOf(r.RedirectURI)
+	return r.Host != "" && t.web && !t.loopback
+}
+
+// answerURL is the redirect URI with the answer to the request in its query, its own text untouched.
+func (r request) answerURL(issuer string, answer url.Values) string {
+	if len(r.State) > 0 {
+		answer.Set("state", string(r.State))
+	}
+	answer.Set("iss", issuer) // RFC 9207
+	joint := "?"
+	if _, query, found := strings.Cut(r.RedirectURI, "?"); found {
+		joint = "&"
+		if query == "" || strings.HasSuffix(query, "&") {
+			joint = ""
+		}
+	}
+	return r.RedirectURI + joint + answer.Encode()
+}
+
+// errorURL is answerURL for a refusal.
+func (r request) errorURL(issuer string, e *oauthError) string {
+	return r.answerURL(issuer, url.Values{"error": {e.code}, "error_description": {e.description}})
+}

@@ -1,0 +1,167 @@
+package oauthas
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// serveRevoke is the revocation endpoint (RFC 7009). It answers 200 whether the token was good or not. The hint is
+// not needed: tokens show their kind. Who holds a token may end it without saying which client it is; a client that
+// does say so ends only its own.
+func (s *Server) serveRevoke(w http.ResponseWriter, r *http.Request) {
+	f, refused := readForm(w, r)
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	token := f.values.Get("token")
+	if token == "" {
+		refuseWith(http.StatusBadRequest, errInvalidRequest, "token is missing").write(w)
+		return
+	}
+	if err := s.revokeToken(r.Context(), token, f.client); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+}
+
+// revokeToken ends an access token, or the whole grant of a refresh token, used or not.
+func (s *Server) revokeToken(ctx context.Context, token, client string) error {
+	hash := digestOf(token)
+	var event *Event
+	var forget bool
+	err := s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		event, forget = nil, false
+		switch {
+		case wellFormed(token, accessPrefix):
+			owner, err := accessClient(ctx, tx, hash)
+			if store.IsNoRows(err) || err == nil && client != "" && owner != client {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			forget = true
+			return deleteAccess(ctx, tx, hash)
+		case wellFormed(token, refreshPrefix):
+			row, err := selectRefresh(ctx, tx, hash)
+			if store.IsNoRows(err) || err == nil && client != "" && row.client != client {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			event = &Event{row.account, GrantRevoked, clientLabel(row.clientName, row.client), row.grant}
+			return s.end(ctx, tx, row.grant, row.client, s.cfg.Now())
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("revoke a token: %w", err)
+	}
+	if forget {
+		s.Forget()
+	}
+	s.happened(ctx, event)
+	return nil
+}
+
+// A Grant is what an account allows a client to do.
+type Grant struct {
+	ID          string
+	ClientID    string
+	ClientName  string // what the client called itself when it was allowed, unverified; may be empty
+	ClientHost  string // whose document describes the client; empty: it registered itself
+	RedirectURI string
+	Scopes      []string
+	Resources   []string
+	Created     time.Time
+	LastUsed    time.Time // when tokens were last issued
+	Expires     time.Time // unless it is used before
+}
+
+// Grants are the live grants of an account, the one used last first.
+func (s *Server) Grants(ctx context.Context, accountID string) ([]Grant, error) {
+	list := []Grant{}
+	err := s.cfg.DB.Read(ctx, func(tx store.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT id, client_id, client_name, redirect_uri, scope, resource, created_at, used_at, expires_at
+			FROM oauth_grants WHERE account_id = $1 AND expires_at > $2 ORDER BY used_at DESC, id`,
+			accountID, store.Micros(s.cfg.Now()))
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var g Grant
+			var scope, resource string
+			var created, used, expires int64
+			if err := rows.Scan(&g.ID, &g.ClientID, &g.ClientName, &g.RedirectURI, &scope, &resource, &created, &used, &expires); err != nil {
+				return err
+			}
+			g.ClientHost = documentHost(g.ClientID)
+			g.Scopes, g.Resources = strings.Fields(scope), strings.Fields(resource)
+			g.Created, g.LastUsed, g.Expires = store.Time(created), store.Time(used), store.Time(expires)
+			list = append(list, g)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list grants: %w", err)
+	}
+	return list, nil
+}
+
+// RevokeGrant ends a grant of the account with all its tokens, and forgets the consent behind it. A grant that the
+// account does not have is [fault.NotFound].
+func (s *Server) RevokeGrant(ctx context.Context, accountID, grantID string) error {
+	if !plainID(grantID) {
+		return errNoGrant()
+	}
+	var event *Event
+	err := s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		event = nil
+		var client, name string
+		err := tx.QueryRow(ctx, `SELECT client_id, client_name FROM oauth_grants WHERE id = $1 AND account_id = $2`, grantID, accountID).
+			Scan(&client, &name)
+		if store.IsNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		event = &Event{accountID, GrantRevoked, clientLabel(name, client), grantID}
+		if err := forgetClient(ctx, tx, accountID, client); err != nil {
+			return err
+		}
+		return s.end(ctx, tx, grantID, client, s.cfg.Now())
+	})
+	if err != nil {
+		return fmt.Errorf("revoke a grant: %w", err)
+	}
+	if event == nil {
+		return errNoGrant()
+	}
+	s.happened(ctx, event)
+	return nil
+}
+
+func errNoGrant() error { return fault.New(fault.NotFound, "there is no such grant") }
+
+// RevokeAll ends everything that lets clients act for the account, in a transaction of the caller, as when the
+// password changes. Tokens that were checked within [Staleness] are accepted until that is over; to end them at once
+// in this process, call [Server.Forget] after the commit.
+func (s *Server) RevokeAll(ctx context.Context, tx store.Tx, accountID string) error {
+	if err := forgetAccount(ctx, tx, accountID, s.cfg.Now()); err != nil {
+		return fmt.Errorf("revoke all grants: %w", err)
+	}
+	return nil
+}

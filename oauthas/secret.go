@@ -1,0 +1,73 @@
+package oauthas
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+)
+
+// What a secret is for shows in its first letters, so that a leaked one can be recognised.
+const (
+	codePrefix    = "nw_ac_"
+	accessPrefix  = "nw_at_"
+	refreshPrefix = "nw_rt_"
+
+	interactionPrefix = "nw_in_"
+)
+
+// secretSize is that of every secret: 256 bits cannot be guessed, so a plain hash of them need not be slow.
+const secretSize = 32
+
+const prefixSize = len(codePrefix)
+
+// secretLength is the number of characters of a secret in writing.
+var secretLength = prefixSize + base64.RawURLEncoding.EncodedLen(secretSize)
+
+// A digest is SHA-256 of a secret, which is all that is stored of it.
+type digest [sha256.Size]byte
+
+func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
+
+// newSecret returns a fresh secret.
+func newSecret(prefix string) string {
+	var b [secretSize]byte
+	rand.Read(b[:])
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// wellFormed reports whether s may be a secret with that prefix. What is not, needs no look into the database.
+func wellFormed(s, prefix string) bool {
+	if len(s) != secretLength || !strings.HasPrefix(s, prefix) {
+		return false
+	}
+	return base64url(s[prefixSize:])
+}
+
+// base64url reports whether s holds the characters of base64url only (RFC 4648, section 5).
+func base64url(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// successor is the refresh token that follows the given one. Neither the salt, which is stored, nor the token, which
+// is not, gives it away alone.
+func successor(token string, salt []byte) string {
+	mac := hmac.New(sha256.New, salt)
+	mac.Write([]byte(token))
+	return refreshPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// newSalt is a fresh salt for [successor].
+func newSalt() []byte {
+	salt := make([]byte, secretSize)
+	rand.Read(salt)
+	return salt
+}

@@ -1,0 +1,289 @@
+package oauthas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// tokens is the answer of the token endpoint (RFC 6749, section 5.1).
+type tokens struct {
+	Access    string `json:"access_token"`
+	Type      string `json:"token_type"`
+	ExpiresIn int    `json:"expires_in"`
+	Refresh   string `json:"refresh_token"`
+	Scope     string `json:"scope"`
+}
+
+// serveToken is the token endpoint (RFC 6749, section 3.2).
+func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
+	f, refused := readForm(w, r)
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	if f.client == "" {
+		refuseWith(http.StatusBadRequest, errInvalidRequest, "client_id is missing").write(w)
+		return
+	}
+	var answer tokens
+	var refusal *oauthError
+	var err error
+	resources, known := s.targets(f)
+	switch grant := f.values.Get("grant_type"); {
+	case grant == "":
+		refusal = &oauthError{errInvalidRequest, "grant_type is missing"}
+	case grant != "authorization_code" && grant != "refresh_token":
+		refusal = &oauthError{errGrantType, "grant_type must be authorization_code or refresh_token"}
+	case !known:
+		refusal = &oauthError{errInvalidTarget, "resource is not one that this server protects"}
+	case grant == "authorization_code":
+		code, verifier := f.values.Get("code"), f.values.Get("code_verifier")
+		if code == "" || verifier == "" {
+			refusal = &oauthError{errInvalidRequest, "code and code_verifier are needed"}
+			break
+		}
+		answer, refusal, err = s.redeem(r.Context(), code,
+			redemption{client: f.client, redirect: f.values.Get("redirect_uri"), verifier: verifier, resources: resources})
+	default:
+		token := f.values.Get("refresh_token")
+		if token == "" {
+			refusal = &oauthError{errInvalidRequest, "refresh_token is missing"}
+			break
+		}
+		answer, refusal, err = s.refresh(r.Context(), token,
+			renewal{client: f.client, scope: f.values.Get("scope"), resources: resources})
+	}
+	switch {
+	case err != nil:
+		s.fail(w, r, err)
+	case refusal != nil && refusal.code == errInvalidGrant && !s.mayExist(r.Context(), f.client):
+		refuseWith(http.StatusUnauthorized, errInvalidClient, "client_id is unknown").challenge(f.basic).write(w)
+	case refusal != nil:
+		refuseWith(http.StatusBadRequest, refusal.code, refusal.description).write(w)
+	default:
+		writeJSON(w, http.StatusOK, answer)
+	}
+}
+
+// targets returns the resources that a token request names, none if it names none.
+func (s *Server) targets(f form) (resources []string, known bool) {
+	asked := present(f.values["resource"])
+	if len(asked) == 0 {
+		return nil, true
+	}
+	return s.audience.find(asked)
+}
+
+// mayExist reports whether a client of that id may exist. A client with a document is not asked for it again.
+func (s *Server) mayExist(ctx context.Context, id string) bool {
+	if strings.HasPrefix(id, "https://") {
+		return true
+	}
+	_, err := s.client(ctx, id)
+	return !errors.Is(err, errUnknownClient)
+}
+
+// redeem exchanges a code for tokens. Redemptions of one code run one after another in the database: one succeeds.
+func (s *Server) redeem(ctx context.Context, code string, r redemption) (answer tokens, refusal *oauthError, err error) {
+	unknown := &oauthError{errInvalidGrant, "the code is unknown, used or expired"}
+	if !wellFormed(code, codePrefix) {
+		return tokens{}, unknown, nil
+	}
+	hash := digestOf(code)
+	var event *Event
+	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		answer, refusal, event = tokens{}, nil, nil
+		now := s.cfg.Now()
+		row, err := selectCode(ctx, tx, hash)
+		if store.IsNoRows(err) {
+			refusal = unknown
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var v verdict
+		v, refusal = judgeCode(row, r, now)
+		switch v {
+		case count, burn:
+			return countTry(ctx, tx, hash)
+		case revoke:
+			event = &Event{row.account, CodeReplayed, clientLabel(row.clientName, row.client), row.grant}
+			return s.end(ctx, tx, row.grant, row.client, now)
+		case accept:
+			event = &Event{row.account, GrantBegan, clientLabel(row.clientName, row.client), row.grant}
+			answer, err = s.begin(ctx, tx, hash, row, r.resources, now)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return tokens{}, nil, fmt.Errorf("redeem a code: %w", err)
+	}
+	s.happened(ctx, event)
+	return answer, refusal, nil
+}
+
+// begin turns a code into a grant with its first tokens.
+func (s *Server) begin(ctx context.Context, tx store.Tx, hash digest, row codeRow, resources []string, now time.Time) (tokens, error) {
+	if err := useCode(ctx, tx, hash, now); err != nil {
+		return tokens{}, err
+	}
+	if err := insertGrant(ctx, tx, row, now); err != nil {
+		return tokens{}, err
+	}
+	if err := touchClient(ctx, tx, row.client, now); err != nil {
+		return tokens{}, err
+	}
+	next := newSecret(refreshPrefix)
+	if err := insertRefresh(ctx, tx, digestOf(next), row.grant, now.Add(RefreshLife)); err != nil {
+		return tokens{}, err
+	}
+	return s.access(ctx, tx, accessFor{row.grant, row.account, row.scope, aim(row.resource, resources), next}, now, now.Add(GrantLife))
+}
+
+// refresh exchanges a refresh token for its successor and another access token.
+func (s *Server) refresh(ctx context.Context, token string, r renewal) (answer tokens, refusal *oauthError, err error) {
+	unknown := &oauthError{errInvalidGrant, "the refresh token is unknown, used, expired or revoked"}
+	if !wellFormed(token, refreshPrefix) {
+		return tokens{}, unknown, nil
+	}
+	hash := digestOf(token)
+	var event *Event
+	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		answer, refusal, event = tokens{}, nil, nil
+		now := s.cfg.Now()
+		row, err := selectRefresh(ctx, tx, hash)
+		if store.IsNoRows(err) {
+			refusal = unknown
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		unused, err := s.successorUnused(ctx, tx, token, row)
+		if err != nil {
+			return err
+		}
+		var v verdict
+		v, refusal = judgeRefresh(row, r, now, s.cfg.RefreshGrace, unused)
+		switch v {
+		case revoke:
+			event = &Event{row.account, RefreshReplays, clientLabel(row.clientName, row.client), row.grant}
+			return s.end(ctx, tx, row.grant, row.client, now)
+		case accept, again:
+			answer, err = s.rotate(ctx, tx, token, row, r, v == again, now)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return tokens{}, nil, fmt.Errorf("refresh a token: %w", err)
+	}
+	s.happened(ctx, event)
+	return answer, refusal, nil
+}
+
+// successorUnused reports whether the token was used and what followed it was not. Only with a grace is that known.
+func (s *Server) successorUnused(ctx context.Context, tx store.Tx, token string, row refreshRow) (bool, error) {
+	if row.used.IsZero() || len(row.salt) == 0 {
+		return false, nil
+	}
+	next, err := selectRefresh(ctx, tx, digestOf(successor(token, row.salt)))
+	if store.IsNoRows(err) {
+		return false, nil
+	}
+	return err == nil && next.used.IsZero(), err
+}
+
+// rotate issues the successor of a refresh token, the same one again within the grace, with an access token.
+func (s *Server) rotate(ctx context.Context, tx store.Tx, token string, row refreshRow, r renewal, again bool, now time.Time) (tokens, error) {
+	var next string
+	if again {
+		next = successor(token, row.salt)
+	} else {
+		salt := []byte{}
+		if next = newSecret(refreshPrefix); s.cfg.RefreshGrace > 0 {
+			salt = newSalt()
+			next = successor(token, salt)
+		}
+		expires := earlier(now.Add(RefreshLife), row.ends)
+		if err := useRefresh(ctx, tx, digestOf(token), now, salt); err != nil {
+			return tokens{}, err
+		}
+		if err := insertRefresh(ctx, tx, digestOf(next), row.grant, expires); err != nil {
+			return tokens{}, err
+		}
+		if err := useGrant(ctx, tx, row.grant, now, expires); err != nil {
+			return tokens{}, err
+		}
+	}
+	scope := row.scope
+	if narrow := strings.Fields(r.scope); len(narrow) > 0 {
+		scope, _ = findScopes(r.scope)
+	}
+	return s.access(ctx, tx, accessFor{row.grant, row.account, scope, aim(row.resource, r.resources), next}, now, row.ends)
+}
+
+// accessFor is what an access token is issued for, and the refresh token beside it.
+type accessFor struct{ grant, account, scope, resource, refresh string }
+
+// access issues an access token that ends with the grant at the latest.
+func (s *Server) access(ctx context.Context, tx store.Tx, a accessFor, now, ends time.Time) (tokens, error) {
+	token := newSecret(accessPrefix)
+	expires := earlier(now.Add(AccessLife), ends)
+	if err := insertAccess(ctx, tx, digestOf(token), a.grant, a.account, a.scope, a.resource, expires); err != nil {
+		return tokens{}, err
+	}
+	return tokens{Access: token, Type: "Bearer", ExpiresIn: int(expires.Sub(now) / time.Second), Refresh: a.refresh, Scope: a.scope}, nil
+}
+
+// aim is what an access token is good at: the resources asked for now, else all that were granted.
+func aim(granted string, asked []string) string {
+	if len(asked) == 0 {
+		return granted
+	}
+	return strings.Join(asked, " ")
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// end deletes a grant with its tokens. Whoever calls it calls happened after the commit.
+func (s *Server) end(ctx context.Context, tx store.Tx, grant, client string, now time.Time) error {
+	found, err := deleteGrant(ctx, tx, grant)
+	if err != nil || !found {
+		return err
+	}
+	return touchClient(ctx, tx, client, now)
+}
+
+// happened tells of an event once it is committed, and makes this process forget tokens that it ended.
+func (s *Server) happened(ctx context.Context, e *Event) {
+	if e == nil {
+		return
+	}
+	if e.Kind != GrantBegan {
+		s.Forget()
+		s.cfg.Logger.InfoContext(ctx, "grant ended", "grant", e.Grant, "kind", string(e.Kind))
+	}
+	s.cfg.Record(ctx, *e)
+}
+
+// clientLabel is what a client is called where its name is missing.
+func clientLabel(name, id string) string {
+	if name != "" {
+		return name
+	}
+	return id
+}
