@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -239,6 +240,35 @@ func TestHTTP(t *testing.T) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not a line of a JSON log: %s", line)
 		}
+	}
+}
+
+// The token is that of who starts the program: through -http it would speak for everybody who calls.
+func TestTheTokenSpeaksForWhoIsOnStdio(t *testing.T) {
+	t.Parallel()
+	sent := make(chan string, 1)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent <- r.Header.Get("Authorization")
+		_, _ = io.WriteString(w, `{"tld":"com"}`)
+	}))
+	t.Cleanup(api.Close)
+	env := []string{"NAMEWHARF_TOKEN=tok"}
+	ofPrice := call("tld_registration_price", `{"tld":"com"}`)
+	stdio, _ := start(t, env, "-backend", api.URL)
+	if answer := ask(t, stdio, ofPrice); !strings.Contains(answer, `{\"tld\":\"com\"}`) {
+		t.Errorf("stdio: got %s", answer)
+	}
+	if got := <-sent; got != "Bearer tok" {
+		t.Errorf("stdio sends %q, want the token", got)
+	}
+	served, _ := start(t, env, "-backend", api.URL, "-http", "127.0.0.1:0")
+	resp, err := http.Post(served.Listening()+"/mcp", "application/json", strings.NewReader(ofPrice))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if got := <-sent; got != "" || resp.StatusCode != 200 {
+		t.Errorf("HTTP: %d, sends %q, want no token", resp.StatusCode, got)
 	}
 }
 

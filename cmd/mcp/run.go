@@ -27,7 +27,8 @@ import (
 	"github.com/namewharf/namewharf/tools"
 )
 
-// tokenVariable is the environment variable with the access token of who asks over stdio or through -backend.
+// tokenVariable is the environment variable with the access token of who asks over stdio. Over HTTP it counts for
+// nothing: whoever calls would see what its owner may see.
 const tokenVariable = "NAMEWHARF_TOKEN"
 
 // options are the flags.
@@ -97,12 +98,15 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		}
 		defer o.face.Close()
 	}
-	token, _ := environ(tokenVariable)
+	token := ""
+	if o.face.Addr == "" {
+		token, _ = environ(tokenVariable)
+	}
 	config := assistant.Config{
 		Version: build.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
 		SignIn: "set " + tokenVariable + " to an access token",
 	}
-	if config.Set = describe(); token != "" && o.face.Addr == "" && o.backend == "" {
+	if config.Set = describe(); token != "" && o.backend == "" {
 		if config.Caller, err = door.NoTokens.Caller(ctx, token, ""); err != nil {
 			return fmt.Errorf("%s: %s", tokenVariable, fault.From(err).Detail)
 		}
