@@ -134,9 +134,26 @@ func (r *resolvers) queryWithin(ctx context.Context, left int, server string, gu
 
 // query asks one server for the name's NS records.
 func (r *resolvers) query(ctx context.Context, server string, guarded bool, name fqdn.Name) (code string) {
-	conn, err := r.dial(ctx, server, guarded)
+	q := question(name.String(), dns.TypeNS)
+	reply, err := r.exchange(ctx, "udp", server, guarded, q)
 	if err != nil {
 		return string(guard.Wrap(err).Code)
+	}
+	return judgeDNS(q, reply)
+}
+
+// question is a query that allows as long a reply as passes everywhere.
+func question(name string, kind uint16) *dns.Msg {
+	q := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
+	q.SetEdns0(dnsUDP, false)
+	return q
+}
+
+// exchange sends a query over "udp" or "tcp" and waits for its reply.
+func (r *resolvers) exchange(ctx context.Context, network, server string, guarded bool, q *dns.Msg) (*dns.Msg, error) {
+	conn, err := r.dial(ctx, network, server, guarded)
+	if err != nil {
+		return nil, err
 	}
 	defer conn.Close()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -145,33 +162,27 @@ func (r *resolvers) query(ctx context.Context, server string, guarded bool, name
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 
-	q := new(dns.Msg).SetQuestion(dns.Fqdn(name.String()), dns.TypeNS)
-	q.SetEdns0(dnsUDP, false)
-	client := dns.Client{Net: "udp", UDPSize: dnsUDP, Timeout: dnsTry}
+	client := dns.Client{Net: network, UDPSize: dnsUDP, Timeout: dnsTry}
 	reply, _, err := client.ExchangeWithConnContext(ctx, q, &dns.Conn{Conn: conn, UDPSize: dnsUDP})
-	if err != nil {
-		if ctx.Err() != nil {
-			return string(guard.Timeout)
-		}
-		return string(guard.Wrap(err).Code)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	return judgeDNS(q, reply)
+	return reply, err
 }
 
-func (r *resolvers) dial(ctx context.Context, server string, guarded bool) (net.Conn, error) {
+func (r *resolvers) dial(ctx context.Context, network, server string, guarded bool) (net.Conn, error) {
 	if guarded {
-		return r.guard.Dial(ctx, "udp", server)
+		return r.guard.Dial(ctx, network, server)
 	}
 	d := net.Dialer{Timeout: guard.DialTime}
-	return d.DialContext(ctx, "udp", server)
+	return d.DialContext(ctx, network, server)
 }
 
 // judgeDNS says what a reply tells about the name. A delegation is an NS record, or the zone's own SOA record, of
 // exactly the name: in the answer of a resolver, in the referral of the parent's server. Anything else that is
 // there, such as addresses for names that do not exist, is not evidence.
 func judgeDNS(q, reply *dns.Msg) string {
-	if !reply.Response || reply.Id != q.Id || len(reply.Question) != 1 || reply.Question[0].Qtype != dns.TypeNS ||
-		!strings.EqualFold(reply.Question[0].Name, q.Question[0].Name) {
+	if !isReply(q, reply) {
 		return "mismatch"
 	}
 	switch reply.Rcode {
@@ -190,4 +201,10 @@ func judgeDNS(q, reply *dns.Msg) string {
 		}
 	}
 	return "noerror"
+}
+
+// isReply reports whether the reply is one to the query.
+func isReply(q, reply *dns.Msg) bool {
+	return reply.Response && reply.Id == q.Id && len(reply.Question) == 1 && reply.Question[0].Qtype == q.Question[0].Qtype &&
+		strings.EqualFold(reply.Question[0].Name, q.Question[0].Name)
 }
