@@ -17,8 +17,9 @@ import (
 
 // Config says what a [Market] stands on.
 type Config struct {
-	DB     *store.DB
-	Logger *slog.Logger // nil: nothing is logged
+	DB      *store.DB
+	Lexicon *words.Lexicon // nil: that of [words.English]
+	Logger  *slog.Logger   // nil: nothing is logged
 
 	// Follow is how often the database is asked for changes by other processes; 0: [DefaultFollow].
 	Follow time.Duration
@@ -52,7 +53,10 @@ func New(ctx context.Context, cfg Config) (*Market, error) {
 	if cfg.Follow <= 0 {
 		cfg.Follow = DefaultFollow
 	}
-	m := &Market{db: cfg.DB, log: cfg.Logger, lex: words.English(), done: make(chan struct{})}
+	if cfg.Lexicon == nil {
+		cfg.Lexicon = words.English()
+	}
+	m := &Market{db: cfg.DB, log: cfg.Logger, lex: cfg.Lexicon, done: make(chan struct{})}
 	for i, env := range environments {
 		if err := m.load(ctx, i, env); err != nil {
 			return nil, fmt.Errorf("load the listings of %s: %w", env, err)

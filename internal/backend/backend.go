@@ -16,6 +16,7 @@ import (
 	"github.com/namewharf/namewharf/internal/registry"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tld"
 )
@@ -66,6 +67,10 @@ type Backend struct {
 // Open opens everything; dir is the data directory where Data is empty. Errors are one clear line: nothing is changed,
 // and nothing logged, before all that the configuration names is found good.
 func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
+	var english *words.Lexicon // takes about as long to read as all that stands below it
+	var reading sync.WaitGroup
+	reading.Go(func() { english = words.English() })
+	defer reading.Wait()
 	b := &Backend{Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()), log: cfg.Logger}
 	defer func() {
 		if err != nil {
@@ -101,7 +106,8 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 		return nil, err
 	}
 	b.watchPrices(ctx, filepath.Join(cfg.Data, PricesFile))
-	if b.Market, err = market.New(ctx, market.Config{DB: b.DB, Logger: cfg.Logger}); err != nil {
+	reading.Wait()
+	if b.Market, err = market.New(ctx, market.Config{DB: b.DB, Lexicon: english, Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
 	b.onClose(func() error { b.Market.Close(); return nil })

@@ -131,6 +131,9 @@ func (x *Index) postWord(word words.ID, at posting) {
 	if word == 0 {
 		return
 	}
+	if x.postings == nil {
+		x.postings = make([][]uint32, x.lex.Len()+1)
+	}
 	list := &x.postings[word]
 	if n := len(*list); n > 0 && (*list)[n-1]>>1 == at>>1 {
 		return
@@ -179,7 +182,7 @@ func (x *Index) compact() {
 	old := x.table
 	moved := make([]uint32, len(old.ends))
 	live := old.live()
-	x.table = newTable(x.lex, live, len(old.labels))
+	x.table = newTable(live, len(old.labels))
 	x.suffixNames, x.currencyNames = old.suffixNames, old.currencyNames
 	for slot := range uint32(len(old.ends)) {
 		if old.isDead(slot) {
@@ -209,7 +212,8 @@ func (x *Index) compact() {
 			}
 		}
 	}
-	for w, list := range old.postings {
+	x.postings = old.postings
+	for w, list := range x.postings {
 		kept := list[:0]
 		for _, at := range list {
 			if to := moved[at>>1]; to != gone {

@@ -58,7 +58,7 @@ type table struct {
 
 	slots    []uint32 // hash table: 1 + slot, or 0; linear probing
 	orders   [orders][]uint32
-	postings [][]uint32 // by word: posting values, ascending
+	postings [][]uint32 // by word: posting values, ascending; nil while no word is posted
 	rare     []rarePosting
 	rareTail []rarePosting // not yet sorted in
 
@@ -68,10 +68,10 @@ type table struct {
 
 // New returns an empty index with room for that many entries.
 func New(lex *words.Lexicon, room int) *Index {
-	return &Index{lex: lex, seed: maphash.MakeSeed(), table: newTable(lex, room, 12*room)}
+	return &Index{lex: lex, seed: maphash.MakeSeed(), table: newTable(room, 12*room)}
 }
 
-func newTable(lex *words.Lexicon, room, bytes int) table {
+func newTable(room, bytes int) table {
 	room += room / 64 // later growth need not move everything at once
 	return table{
 		labels:     make([]byte, 0, bytes),
@@ -84,7 +84,6 @@ func newTable(lex *words.Lexicon, room, bytes int) table {
 		pieces:     make([]uint8, 0, room),
 		dead:       make([]uint64, 0, room/64+1),
 		slots:      make([]uint32, tableSize(room)),
-		postings:   make([][]uint32, lex.Len()+1),
 	}
 }
 

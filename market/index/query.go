@@ -119,6 +119,9 @@ const strong = 0.75
 
 // addWord adds the postings of a word of the lexicon, and of its neighbours of at least that strength.
 func (x *Index) addWord(q *query, word words.ID, points float64, number uint8, least float32) {
+	if x.postings == nil {
+		return
+	}
 	base := x.lex.Base(word)
 	if list := x.postings[base]; len(list) > 0 {
 		q.terms = append(q.terms, term{list, uint16(points), number, true})

@@ -124,8 +124,8 @@ func (l *Lexicon) buildTree() {
 		from, to ID // words that share a prefix
 		depth    int
 	}
-	l.nodes = make([]node, 1, 3*len(l.words))
-	queue := make([]span, 1, 3*len(l.words))
+	l.nodes = make([]node, 1, 5*len(l.words)/2) // English has somewhat fewer prefixes than that
+	queue := make([]span, 1, cap(l.nodes))
 	queue[0] = span{1, ID(len(l.words)), 0}
 	for i := 0; i < len(queue); i++ {
 		s := queue[i]
