@@ -166,6 +166,9 @@ func (b *Backend) lookups(cfg Config) (config lookup.Config, err error) {
 		if config.Registry, err = lookup.ParseRegistry(file); err != nil {
 			return config, fmt.Errorf("%s: %w", name, err)
 		}
+		if ca := config.Registry.CAFile; ca != "" && !filepath.IsAbs(ca) {
+			config.Registry.CAFile = filepath.Join(filepath.Dir(cfg.RegistryFile), ca)
+		}
 	}
 	return config, nil
 }

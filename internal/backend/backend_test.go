@@ -3,9 +3,13 @@ package backend_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"encoding/pem"
 	"flag"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,6 +98,39 @@ func TestTheStoreIsShared(t *testing.T) {
 			t.Error("the secrets differ")
 		}
 	})
+}
+
+// A registry of one's own with a certificate of one's own: ca_file stands beside the file that names it.
+func TestARegistryOverTLS(t *testing.T) {
+	t.Parallel()
+	registry := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/rdap+json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"errorCode":404}`)
+	}))
+	t.Cleanup(registry.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: registry.Certificate().Raw})
+	for _, given := range []string{"ca.pem", ""} {
+		dir := t.TempDir()
+		file := map[string]any{"rdap_servers": map[string]string{"com": registry.URL + "/"}, "allow_private_cidrs": []string{"127.0.0.0/8"}}
+		if given != "" {
+			file["ca_file"] = given
+		}
+		raw, err := json.Marshal(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string][]byte{"ca.pem": ca, "registry.json": raw} {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := open(t, config(t, "-registry", filepath.Join(dir, "registry.json")), t.TempDir())
+		v := b.Lookup.Verdict(t.Context(), fqdn.MustParse("quietmeadow.com"))
+		if (v.Status == lookup.Available) != (given != "") {
+			t.Errorf("ca_file %q: got %+v", given, v)
+		}
+	}
 }
 
 func TestOpenRefuses(t *testing.T) {
