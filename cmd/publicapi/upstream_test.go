@@ -76,6 +76,9 @@ func TestFaults(t *testing.T) {
 			} else if v.Status != "registered" || v.Available == nil || *v.Available {
 				t.Errorf("%s: got %+v, want registered", name, v)
 			}
+			if fault == registry.Slow || fault == registry.WhoisSlow {
+				return // a look-up would take all of its time too, which is another eight seconds
+			}
 			begun = time.Now()
 			r := s.do(t, "POST", whois, fmt.Sprintf(`{"domain":%q,"include_raw":true}`, name))
 			out := as[struct {
@@ -83,7 +86,7 @@ func TestFaults(t *testing.T) {
 				Warnings   []string
 				RetryAfter int `json:"retry_after_s"`
 			}](t, r)
-			if took := time.Since(begun); took > 8*time.Second+patience {
+			if took := time.Since(begun); took > patience {
 				t.Errorf("%s: the look-up took %v", name, took)
 			}
 			switch {
