@@ -1,0 +1,152 @@
+package speed_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/market/words"
+	"github.com/namewharf/namewharf/store"
+)
+
+// built is cmd/publicapi as make build builds it.
+func built(b *testing.B) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "publicapi")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "github.com/namewharf/namewharf/cmd/publicapi")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// BenchmarkSize is the size of the stripped program (at most 30 MB).
+func BenchmarkSize(b *testing.B) {
+	file, err := os.Stat(built(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		continue
+	}
+	b.ReportMetric(float64(file.Size())/1e6, "MB")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkReady is the time from the start of the program to its first line, at which it answers: over a store that is
+// not there yet (at most 100 ms), over one that is empty, and over one with a million listings (at most 3 s). Beside it
+// stands what the program holds of the machine's memory when it is idle (at most 40 MB over an empty store).
+func BenchmarkReady(b *testing.B) {
+	program := built(b)
+	b.Run("fresh", func(b *testing.B) {
+		ready(b, program, func() string { return b.TempDir() })
+	})
+	b.Run("empty", func(b *testing.B) {
+		dir := b.TempDir()
+		fill(b, dir, 0)
+		ready(b, program, func() string { return dir })
+	})
+	b.Run("million", func(b *testing.B) {
+		if testing.Short() {
+			b.Skip("a million listings take half a minute to import")
+		}
+		dir := b.TempDir()
+		fill(b, dir, 1_000_000)
+		ready(b, program, func() string { return dir })
+	})
+}
+
+// idle is how long the program is left alone before its memory is read.
+const idle = 2 * time.Second
+
+func ready(b *testing.B, program string, dir func() string) {
+	resident := 0.0
+	b.ResetTimer()
+	for b.Loop() {
+		b.StopTimer()
+		cmd := exec.Command(program, "-addr", "127.0.0.1:0", "-data", dir(), "-bootstrap-url", "off")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		if !lines.Scan() {
+			b.Fatal("the program says nothing")
+		}
+		b.StopTimer()
+		time.Sleep(idle)
+		resident = max(resident, residentOf(b, cmd.Process.Pid))
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(resident, "idle-MB")
+}
+
+// residentOf is a process's resident set, where /proc tells it.
+func residentOf(b *testing.B, pid int) float64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Skip("there is no /proc to read the memory from")
+	}
+	_, after, _ := strings.Cut(string(status), "VmRSS:")
+	kib, err := strconv.ParseFloat(strings.Fields(after)[0], 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return kib * 1024 / 1e6
+}
+
+// fill makes a store in the directory with n listings of one to three words.
+func fill(b *testing.B, dir string, n int) {
+	b.Helper()
+	db, err := store.Open(b.Context(), store.Config{Dir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	if n == 0 {
+		return
+	}
+	lex := words.English()
+	r := rand.New(rand.NewPCG(1, 2))
+	suffixes := []string{"com", "net", "org", "io", "dev", "de", "co.uk", "app", "shop"}
+	out, in := io.Pipe()
+	go func() {
+		w := bufio.NewWriter(in)
+		fmt.Fprintln(w, "domain,price_cents,floor_price_cents,currency,description,keywords")
+		for i := range n {
+			label := ""
+			for range 1 + r.IntN(3) {
+				label += lex.Text(words.ID(1 + r.IntN(lex.Len())))
+			}
+			price := 1000 + r.IntN(10_000_000)
+			fmt.Fprintf(w, "%s%d.%s,%d,%d,USD,A name for a business,\n", label[:min(len(label), 50)], i, suffixes[i%len(suffixes)], price, price/2)
+		}
+		_ = w.Flush()
+		_ = in.Close()
+	}()
+	report, err := market.Import(b.Context(), db, out, market.ImportOptions{Environment: market.Live})
+	if err != nil || len(report.Bad) > 0 {
+		b.Fatalf("import: %+v, %v", report, err)
+	}
+}
