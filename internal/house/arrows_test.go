@@ -16,7 +16,7 @@ const module = "github.com/namewharf/namewharf/"
 var layers = [][]string{
 	{"fault", "fqdn", "money", "cache", "store"},
 	{"op"},
-	{"lookup", "tld", "market"},
+	{"lookup", "tld", "market", "account"},
 	{"tools", "batch", "oauthas"},
 	{"serve/door"},
 	{"serve/rest", "serve/assistant"},

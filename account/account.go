@@ -1,0 +1,235 @@
+// Package account is people: how they sign up and sign in, their sessions, and what happened to their account.
+//
+// A person proves who they are by a password, a passkey, an account at an upstream OpenID provider, or by reading mail
+// at their address; each way ends in an [Account], for which the caller then starts a session. Whether an address has
+// an account is told to nobody who has not proved to own it: not by an answer, and not by the time it takes.
+//
+// Passwords are kept as Argon2id; session tokens and one-time tokens as SHA-256. Nothing of it is logged.
+package account
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Account is a person known here.
+type Account struct {
+	ID       string
+	Email    string    // lower case, the domain in A-label form
+	Verified bool      // the person was shown to read mail at Email
+	Created  time.Time // UTC
+}
+
+// A Mode says who may sign up.
+type Mode string
+
+// The modes.
+const (
+	Open   Mode = "open"   // anyone
+	Invite Mode = "invite" // who brings an invitation of the operator
+	Closed Mode = "closed" // nobody; the operator creates accounts
+)
+
+// ParseMode reads a mode as a flag has it.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case Open, Invite, Closed:
+		return m, nil
+	}
+	return "", errors.New("the sign-up mode must be open, invite or closed")
+}
+
+// Config is what accounts need. DB and BaseURL are required.
+type Config struct {
+	DB      *store.DB
+	BaseURL string           // prefix of links, and the origin of passkeys; https unless on loopback
+	Now     func() time.Time // nil: time.Now
+	Signup  Mode             // empty: Open
+	Mail    Mailer           // nil: LogMail
+	OIDC    []Provider       // upstream providers, in the order of their buttons
+	HTTP    *http.Client     // towards upstream providers; nil: a client with limits
+	Logger  *slog.Logger     // nil: nothing is logged
+
+	// VerifyFirst refuses a password until the person has followed the link in the mail. Without it an address can be
+	// taken, though not used for more than a name, by who does not own it.
+	VerifyFirst bool
+
+	// Hashers is how many passwords are hashed at once, 19 MiB each; 0: 2, which the collector lets grow to about
+	// twice as many blocks, and which is some 80 sign-ins a second.
+	Hashers int
+
+	Unlimited bool // nobody is slowed down, and mail is not rationed: for tests on loopback
+
+	// OnRevokeAll is called in the transaction in which all sessions of an account end because its credentials
+	// changed, so that what was granted with them ends too. It may be nil.
+	OnRevokeAll func(ctx context.Context, tx store.Tx, accountID string) error
+}
+
+// Accounts are the people of one database. It is safe for concurrent use.
+type Accounts struct {
+	cfg       Config
+	db        *store.DB
+	now       func() time.Time
+	log       *slog.Logger
+	hasher    *hasher
+	brake     *brake
+	ration    ration
+	passkeys  *webauthn.WebAuthn // nil: the base URL has no host name
+	flows     sealer
+	upstreams []*upstream
+
+	post  *queue // mail, with the look-ups of which nobody may see how long they take
+	notes *queue // entries in the security log that nobody waits for
+	sweep context.CancelFunc
+	swept sync.WaitGroup
+}
+
+// New returns the accounts of a database and starts what works behind them: mail, the log of failures, and the removal
+// of what has expired. The caller ends it with [Accounts.Close]. It fails on a base URL or a provider that cannot work;
+// it does not call the providers.
+func New(ctx context.Context, cfg Config) (*Accounts, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Mail == nil {
+		cfg.Mail = LogMail(cfg.Logger)
+	}
+	if cfg.Signup == "" {
+		cfg.Signup = Open
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{Timeout: upstreamTime}
+	}
+	base, err := parseBase(cfg.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	a := &Accounts{
+		cfg:    cfg,
+		db:     cfg.DB,
+		now:    cfg.Now,
+		log:    cfg.Logger,
+		hasher: newHasher(cmp.Or(cfg.Hashers, defaultHashers)),
+		brake:  newBrake(),
+		ration: newRation(),
+	}
+	if a.passkeys, err = relyingParty(base); err != nil {
+		return nil, fmt.Errorf("accounts: passkeys: %w", err)
+	}
+	if a.upstreams, err = newUpstreams(cfg); err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	key, err := cfg.DB.Secret(ctx, "account flows")
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	if a.flows, err = newSealer(key); err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	a.post = newQueue(postWorkers, postTime)
+	a.notes = newQueue(1, noteTime) // one, so that entries keep their order
+	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.sweep = stop
+	a.swept.Go(func() { a.sweepHourly(behind) })
+	return a, nil
+}
+
+// Close finishes the mail and the log entries that are under way, for at most some seconds, and ends what works behind.
+// Nothing may be called after it.
+func (a *Accounts) Close() {
+	a.sweep()
+	a.post.close()
+	a.notes.close()
+	a.swept.Wait()
+	for _, u := range a.upstreams {
+		u.discovered.Wait()
+	}
+}
+
+// parseBase reads the base URL. Plain http is for loopback, where nobody listens in.
+func parseBase(s string) (*url.URL, error) {
+	base, err := url.Parse(s)
+	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+		return nil, errors.New("the base URL must be an absolute address without query and fragment")
+	}
+	if base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())) {
+		return nil, errors.New("the base URL must be https, or http on loopback")
+	}
+	return base, nil
+}
+
+// loopback reports whether the host is this machine, by name or address.
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && address.IsLoopback()
+}
+
+// Account returns the account with the id. It fails with [fault.NotFound].
+func (a *Accounts) Account(ctx context.Context, id string) (Account, error) {
+	row, err := a.find(ctx, "id", id)
+	return row.Account, err
+}
+
+// Find returns the account with the e-mail address. It fails with [fault.NotFound]; it is for the operator, since a
+// visitor must not learn who has an account.
+func (a *Accounts) Find(ctx context.Context, email string) (Account, error) {
+	email, err := normalizeEmail(email)
+	if err != nil {
+		return Account{}, err
+	}
+	row, err := a.find(ctx, "email", email)
+	return row.Account, err
+}
+
+// Create makes an account for the operator, whatever the sign-up mode; its address counts as verified. It fails with
+// [fault.Conflict] where the address has one, and with [fault.Validation] on a bad address or password.
+func (a *Accounts) Create(ctx context.Context, email, password string) (Account, error) {
+	email, err := normalizeEmail(email)
+	if err != nil {
+		return Account{}, err
+	}
+	hash, err := a.hashNew(ctx, email, password)
+	if err != nil {
+		return Account{}, err
+	}
+	row := a.newRow(email, hash)
+	row.Verified = true
+	err = a.db.Tx(ctx, func(tx store.Tx) error {
+		if fresh, err := insertAccount(ctx, tx, row, a.now()); err != nil || !fresh {
+			return cmp.Or(err, error(fault.New(fault.Conflict, "the e-mail address has an account already")))
+		}
+		return note(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, Detail: "by the operator"})
+	})
+	if err != nil {
+		return Account{}, fmt.Errorf("create an account: %w", err)
+	}
+	return row.Account, nil
+}
+
+// newRow is an account about to be stored.
+func (a *Accounts) newRow(email, hash string) accountRow {
+	now := a.now().UTC()
+	return accountRow{
+		Account:  Account{ID: store.NewID("acc"), Email: email, Created: now.Truncate(time.Microsecond)},
+		password: hash,
+		handle:   random(32),
+	}
+}

@@ -1,0 +1,203 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+var (
+	home   = netip.MustParseAddr("192.0.2.1")
+	abroad = netip.MustParseAddr("198.51.100.7")
+)
+
+const passphrase = "seven brave otters"
+
+// A clock stands still until it is moved.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func newClock() *clock { return &clock{at: time.Now().UTC().Truncate(time.Microsecond)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// A mailbox keeps what is mailed.
+type mailbox struct {
+	mail chan Message
+}
+
+func newMailbox() *mailbox { return &mailbox{mail: make(chan Message, 100)} }
+
+func (b *mailbox) Send(_ context.Context, m Message) error {
+	b.mail <- m
+	return nil
+}
+
+// next waits for the next mail.
+func (b *mailbox) next(t *testing.T) Message {
+	t.Helper()
+	select {
+	case m := <-b.mail:
+		return m
+	case <-time.After(10 * time.Second):
+		t.Fatal("no mail came within 10 s")
+		return Message{}
+	}
+}
+
+// token waits for the next mail and returns the token of the link in it, which leads to the path.
+func (b *mailbox) token(t *testing.T, path string) string {
+	t.Helper()
+	return tokenIn(t, b.next(t).Text, path, TokenParameter)
+}
+
+func tokenIn(t *testing.T, text, path, parameter string) string {
+	t.Helper()
+	for _, word := range strings.Fields(text) {
+		if u, err := url.Parse(word); err == nil && u.Path == path && u.Query().Has(parameter) {
+			return u.Query().Get(parameter)
+		}
+	}
+	t.Fatalf("no link to %s in %q", path, text)
+	return ""
+}
+
+// A rig is accounts under test.
+type rig struct {
+	*Accounts
+	clock *clock
+	box   *mailbox
+	log   *bytes.Buffer
+	t     *testing.T
+}
+
+func newRig(t *testing.T, db *store.DB, change func(*Config)) *rig {
+	t.Helper()
+	r := &rig{clock: newClock(), box: newMailbox(), log: &bytes.Buffer{}, t: t}
+	cfg := Config{DB: db, BaseURL: "https://names.example", Now: r.clock.Now, Mail: r.box, Logger: slog.New(slog.NewTextHandler(&locked{w: r.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	if change != nil {
+		change(&cfg)
+	}
+	a, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("new accounts: %v", err)
+	}
+	t.Cleanup(a.Close)
+	r.Accounts = a
+	return r
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	mu sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// account makes a verified account.
+func (r *rig) account(email string) Account {
+	r.t.Helper()
+	a, err := r.Create(r.t.Context(), email, passphrase)
+	if err != nil {
+		r.t.Fatalf("create an account: %v", err)
+	}
+	return a
+}
+
+// session starts a session.
+func (r *rig) session(accountID string) string {
+	r.t.Helper()
+	token, _, err := r.StartSession(r.t.Context(), accountID, home, "Browser/1")
+	if err != nil {
+		r.t.Fatalf("start a session: %v", err)
+	}
+	return token
+}
+
+// events lists the security log of an account, the oldest first, after what is queued for it.
+func (r *rig) events(accountID string) []Event {
+	r.t.Helper()
+	settled := make(chan struct{})
+	r.notes.add(func(context.Context) { close(settled) })
+	<-settled
+	entries, err := r.Log(r.t.Context(), accountID, 100)
+	if err != nil {
+		r.t.Fatalf("read the log: %v", err)
+	}
+	var events []Event
+	for _, e := range entries {
+		events = append([]Event{e.What}, events...)
+	}
+	return events
+}
+
+func wantCode(t *testing.T, doing string, err error, want fault.Code) {
+	t.Helper()
+	if !fault.Is(err, want) {
+		t.Errorf("%s: got %v, want %s", doing, err, want)
+	}
+}
+
+func want[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func must(t *testing.T, doing string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", doing, err)
+	}
+}
+
+func TestSignUpThenSignIn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		r, ctx := newRig(t, db, nil), t.Context()
+		made, err := r.SignUp(ctx, " Ada@Names.Example ", passphrase, "", home)
+		must(t, "sign up", err)
+		want(t, "address", made.Email, "ada@names.example")
+		want(t, "verified", made.Verified, false)
+
+		in, err := r.SignIn(ctx, "ADA@names.example", passphrase, home)
+		must(t, "sign in", err)
+		want(t, "account", in, made)
+
+		verified, err := r.VerifyEmail(ctx, r.box.token(t, VerifyPath), home)
+		must(t, "verify", err)
+		want(t, "verified", verified.Verified, true)
+
+		found, err := r.Account(ctx, made.ID)
+		must(t, "read the account", err)
+		want(t, "verified in the store", found.Verified, true)
+	})
+}

@@ -1,0 +1,184 @@
+package account
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// How failed sign-ins slow down those that follow. A delay is served, then the password is looked at: so nobody is
+// locked out, neither by mistakes nor by an attacker's failures. The counts are those of this process and start afresh
+// with it.
+const (
+	freeByAccount = 5           // failures without consequence for an account...
+	accountEvery  = time.Minute // ...one of which is forgotten in this time
+	freeByAddress = 64          // the same for an address, behind which there may be an office
+	addressEvery  = 10 * time.Second
+	firstDelay    = 250 * time.Millisecond // doubles with each further failure
+	longestDelay  = 5 * time.Second
+	maxDelayed    = 16 // attempts from one address that may be serving a delay; more are refused
+)
+
+// A brake slows down the guessing of passwords. Its time is that of waiting, so it reads the clock itself.
+type brake struct {
+	accounts  *gauges[string]
+	addresses *gauges[netip.Prefix]
+
+	mu      sync.Mutex
+	delayed map[netip.Prefix]int // attempts that are serving a delay
+}
+
+func newBrake() *brake {
+	return &brake{
+		accounts:  newGauges[string](accountEvery, freeByAccount+32),
+		addresses: newGauges[netip.Prefix](addressEvery, freeByAddress+32),
+		delayed:   map[netip.Prefix]int{},
+	}
+}
+
+// delay is how long an attempt on the account from the place has to wait. It is the same whether or not there is such
+// an account.
+func (b *brake) delay(email string, place netip.Prefix) time.Duration {
+	now := time.Now()
+	over := max(b.accounts.level(email, now)-freeByAccount, b.addresses.level(place, now)-freeByAddress)
+	if over < 0 {
+		return 0
+	}
+	return min(firstDelay<<min(over, 16), longestDelay)
+}
+
+// wait serves what is left of the delay of an attempt that began at the time. It fails with [fault.RateLimited] when
+// too many attempts from the place wait.
+func (b *brake) wait(ctx context.Context, email string, place netip.Prefix, began time.Time) error {
+	left := time.Until(began.Add(b.delay(email, place)))
+	if left <= 0 {
+		return nil
+	}
+	b.mu.Lock()
+	if b.delayed[place] >= maxDelayed {
+		b.mu.Unlock()
+		return fault.New(fault.RateLimited, "too many sign-ins from this address are waiting").WithRetry(longestDelay)
+	}
+	b.delayed[place]++
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.delayed[place]--; b.delayed[place] == 0 {
+			delete(b.delayed, place)
+		}
+	}()
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// failed counts a wrong password.
+func (b *brake) failed(email string, place netip.Prefix) {
+	now := time.Now()
+	b.accounts.add(email, now)
+	b.addresses.add(place, now)
+}
+
+// succeeded forgets the failures of the account. Those of the address stay: an attacker with an account of their own
+// could otherwise sign in to it between guesses.
+func (b *brake) succeeded(email string) { b.accounts.forget(email) }
+
+// placeOf is whom an address stands for: itself, or for IPv6 the network that one subscriber has (RFC 6177).
+func placeOf(from netip.Addr) netip.Prefix {
+	from = from.Unmap().WithZone("")
+	bits := from.BitLen()
+	if from.Is6() {
+		bits = 64
+	}
+	place, _ := from.Prefix(bits) // fails for the zero address only, all of which are one place
+	return place
+}
+
+// A ration limits what costs us or others: mail, and new accounts.
+type ration struct {
+	mailTo   *gauges[string]       // to one recipient
+	mailFrom *gauges[netip.Prefix] // asked for by one address
+	signups  *gauges[netip.Prefix]
+}
+
+func newRation() ration {
+	return ration{
+		mailTo:   newGauges[string](10*time.Minute, 5),
+		mailFrom: newGauges[netip.Prefix](time.Minute, 60),
+		signups:  newGauges[netip.Prefix](30*time.Second, 120),
+	}
+}
+
+// gauges are leaky counters: each rises by one, up to full, and falls by one in every. They are safe for concurrent use
+// and bounded: beyond maxGauges, those that rose longest ago are forgotten.
+type gauges[K comparable] struct {
+	every time.Duration
+	full  int
+
+	mu         sync.Mutex
+	young, old map[K]time.Time // when the counter will have fallen to zero
+	turned     time.Time
+}
+
+const maxGauges = 64 << 10 // in each of the two generations
+
+func newGauges[K comparable](every time.Duration, full int) *gauges[K] {
+	return &gauges[K]{every: every, full: full, young: map[K]time.Time{}, old: map[K]time.Time{}}
+}
+
+// level is the counter, rounded up.
+func (g *gauges[K]) level(key K, now time.Time) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.read(key, now)
+}
+
+func (g *gauges[K]) read(key K, now time.Time) int {
+	empty, ok := g.young[key]
+	if !ok {
+		empty = g.old[key]
+	}
+	if left := empty.Sub(now); left > 0 {
+		return int((left + g.every - 1) / g.every)
+	}
+	return 0
+}
+
+// add raises the counter unless it is full, and reports whether it did.
+func (g *gauges[K]) add(key K, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	// A counter that was not raised for the time in which a full one falls to zero is zero, so that turning over the
+	// generations that slowly forgets nothing.
+	if now.Sub(g.turned) > g.every*time.Duration(g.full) || len(g.young) >= maxGauges {
+		g.young, g.old, g.turned = map[K]time.Time{}, g.young, now
+	}
+	if g.read(key, now) >= g.full {
+		return false
+	}
+	empty, ok := g.young[key]
+	if !ok {
+		empty = g.old[key]
+	}
+	if empty.Before(now) {
+		empty = now
+	}
+	g.young[key] = empty.Add(g.every)
+	return true
+}
+
+func (g *gauges[K]) forget(key K) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.young, key)
+	delete(g.old, key)
+}

@@ -1,0 +1,51 @@
+package account
+
+import (
+	"strings"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+)
+
+// Limits of an e-mail address (RFC 5321, section 4.5.3.1).
+const (
+	maxEmail = 254
+	maxLocal = 64
+)
+
+// normalizeEmail returns the one spelling under which an address is kept: lower case, the domain in A-label form. The
+// local part is a dot-atom in ASCII (RFC 5322, section 3.2.3): quoted parts, comments and addresses by IP number are
+// refused, and with them whatever could break a mail's header. That some servers tell "A" from "a" in a local part is
+// not honoured: two people who differ in nothing else would be one mistake apart.
+func normalizeEmail(s string) (string, error) {
+	local, domain, found := strings.Cut(strings.TrimSpace(s), "@")
+	if !found || local == "" || domain == "" {
+		return "", fault.Invalid("email", "must be an address such as name@example.com")
+	}
+	local = strings.ToLower(local)
+	if len(local) > maxLocal || !dotAtom(local) {
+		return "", fault.Invalid("email", "must have, before the @, at most %d letters, digits and signs without spaces", maxLocal)
+	}
+	name, err := fqdn.Parse(domain)
+	if err != nil || name.Dots() == 0 || strings.HasSuffix(domain, ".") {
+		return "", fault.Invalid("email", "must have a complete domain name after the @")
+	}
+	email := local + "@" + name.String()
+	if len(email) > maxEmail {
+		return "", fault.Invalid("email", "must be at most %d characters", maxEmail)
+	}
+	return email, nil
+}
+
+// atext is what an atom is made of (RFC 5322, section 3.2.3), in lower case.
+const atext = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-/=?^_`{|}~"
+
+// dotAtom reports whether s is atoms separated by single dots.
+func dotAtom(s string) bool {
+	for atom := range strings.SplitSeq(s, ".") {
+		if atom == "" || strings.ContainsFunc(atom, func(r rune) bool { return !strings.ContainsRune(atext, r) }) {
+			return false
+		}
+	}
+	return true
+}

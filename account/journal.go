@@ -1,0 +1,130 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Event is a kind of thing that happens to an account.
+type Event string
+
+// The events of the security log.
+const (
+	SignedUp        Event = "signed_up"
+	SignUpRepeated  Event = "sign_up_repeated" // someone gave the address at sign-up again
+	SignedIn        Event = "signed_in"
+	SignInFailed    Event = "sign_in_failed"
+	SignedOut       Event = "signed_out"
+	SessionEnded    Event = "session_ended"
+	EmailVerified   Event = "email_verified"
+	PasswordChanged Event = "password_changed"
+	PasswordReset   Event = "password_reset"
+	Claimed         Event = "claimed" // credentials from before the address was proved were removed
+	PasskeyAdded    Event = "passkey_added"
+	PasskeyRemoved  Event = "passkey_removed"
+	PasskeyCloned   Event = "passkey_cloned" // refused: its counter went back
+	ProviderLinked  Event = "provider_linked"
+	AppConnected    Event = "app_connected"
+	AppRevoked      Event = "app_revoked"
+)
+
+var eventTexts = map[Event]string{
+	SignedUp:        "The account was created",
+	SignUpRepeated:  "Someone tried to sign up with your address",
+	SignedIn:        "Signed in",
+	SignInFailed:    "A sign-in failed",
+	SignedOut:       "Signed out",
+	SessionEnded:    "A session was ended",
+	EmailVerified:   "The e-mail address was confirmed",
+	PasswordChanged: "The password was changed",
+	PasswordReset:   "The password was reset",
+	Claimed:         "What was set up before the e-mail address was confirmed was removed",
+	PasskeyAdded:    "A passkey was added",
+	PasskeyRemoved:  "A passkey was removed",
+	PasskeyCloned:   "A passkey was refused because there may be a copy of it",
+	ProviderLinked:  "An account elsewhere was linked",
+	AppConnected:    "An app was connected",
+	AppRevoked:      "An app was disconnected",
+}
+
+// String is the event in words for the account's owner.
+func (e Event) String() string {
+	if text, ok := eventTexts[e]; ok {
+		return text
+	}
+	return string(e)
+}
+
+// An Entry is one line of an account's security log.
+type Entry struct {
+	AccountID string
+	At        time.Time // UTC; the last time, when Times is above 1
+	What      Event
+	Detail    string     // the means or the thing, such as "with a passkey" or an app's name; may be empty
+	From      netip.Addr // zero: not known
+	Times     int        // how often within the hour; failures only
+}
+
+const (
+	maxDetail = 200
+	maxLog    = 500                  // entries handed out at once
+	keepLog   = 400 * 24 * time.Hour // a year and a month
+)
+
+// Record adds an entry to the security log, for what other packages do to an account. At is set when it is zero.
+func (a *Accounts) Record(ctx context.Context, e Entry) error {
+	if e.At.IsZero() {
+		e.At = a.now()
+	}
+	err := a.db.Tx(ctx, func(tx store.Tx) error { return note(ctx, tx, e) })
+	if err != nil {
+		return fmt.Errorf("record %s: %w", e.What, err)
+	}
+	return nil
+}
+
+// Log returns the last entries of an account's security log, the latest first, at most 500.
+func (a *Accounts) Log(ctx context.Context, accountID string, limit int) ([]Entry, error) {
+	entries := []Entry{}
+	err := a.db.Read(ctx, func(tx store.Tx) (err error) {
+		entries, err = readLog(ctx, tx, accountID, max(1, min(limit, maxLog)))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the security log: %w", err)
+	}
+	return entries, nil
+}
+
+// noteLater records a failure behind the answer, so that the answer takes as long as for an address without an account.
+func (a *Accounts) noteLater(e Entry) {
+	e.At = a.now()
+	added := a.notes.add(func(ctx context.Context) {
+		if err := a.db.Tx(ctx, func(tx store.Tx) error { return noteAgain(ctx, tx, e) }); err != nil {
+			a.log.Error("security log", "event", string(e.What), "account", e.AccountID, "err", err)
+		}
+	})
+	if !added {
+		a.log.Warn("security log is full", "event", string(e.What), "account", e.AccountID)
+	}
+}
+
+// sweepHourly removes what has expired.
+func (a *Accounts) sweepHourly(ctx context.Context) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		if err := a.db.Tx(ctx, func(tx store.Tx) error { return sweep(ctx, tx, a.now()) }); err != nil && ctx.Err() == nil {
+			a.log.Error("remove expired sessions", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// A Message is a mail to one person, in plain text.
+type Message struct {
+	To, Subject, Text string
+}
+
+// A Mailer sends mail. Send returns when the mail has been taken over, and fails when it has not; it is called from
+// several goroutines, behind the answers, and its failures are logged. They must not hold the mail's text.
+type Mailer interface {
+	Send(ctx context.Context, m Message) error
+}
+
+// LogMail writes mail to the log, links included, where no mail server is configured: whoever reads the log can sign in
+// as anyone for as long as the links last.
+func LogMail(l *slog.Logger) Mailer { return logMail{l} }
+
+type logMail struct{ log *slog.Logger }
+
+func (m logMail) Send(ctx context.Context, msg Message) error {
+	m.log.InfoContext(ctx, "mail", "to", msg.To, "subject", msg.Subject, "text", msg.Text)
+	return nil
+}
+
+// A letter is what we write to people. Its text has the link, or else the base URL, for %s.
+type letter struct {
+	purpose purpose // of the token in its link; empty: there is none
+	subject string
+	text    string
+}
+
+const (
+	signature = "\n\nNamewharf\n"
+	ignore    = "\n\nIf this was not you, do nothing: without the link nothing happens."
+)
+
+var (
+	verifyMail = letter{toVerify, "Confirm your e-mail address", "Welcome to Namewharf. Please confirm that this address is yours:\n\n%s\n\nThe link is good for two days." + ignore + signature}
+	signInMail = letter{toSignIn, "Your sign-in link", "Sign in to Namewharf with this link:\n\n%s\n\nIt is good for 15 minutes, and once." + ignore + signature}
+	resetMail  = letter{toReset, "Set a new password", "Set a new password for Namewharf here:\n\n%s\n\nThe link is good for an hour, and once." + ignore + signature}
+
+	repeatedMail = letter{"", "You have an account already", "Someone, perhaps you, gave this address to sign up at Namewharf. It has an account already, and nothing was changed.\n\nIf you forgot the password, set a new one:\n\n%s" + ForgotPath + signature}
+	changedMail  = letter{"", "Your password was changed", "The password of your account at Namewharf was changed, and all browsers and apps were signed out.\n\nIf this was not you, set a new one at once:\n\n%s" + ForgotPath + signature}
+)
+
+// ForgotPath is the page that takes an e-mail address to [Accounts.RequestReset].
+const ForgotPath = "/forgot"
+
+// RequestVerification mails the account another link that verifies its address. It does nothing when that is verified.
+func (a *Accounts) RequestVerification(ctx context.Context, accountID string) error {
+	row, err := a.find(ctx, "id", accountID)
+	if err == nil && !row.Verified {
+		a.mailToken(row.Account, verifyMail)
+	}
+	return err
+}
+
+// RequestLink mails a sign-in link to the address, if it has an account; the answer is the same if not.
+// It fails with [fault.Validation] on what is no address, and [fault.RateLimited].
+func (a *Accounts) RequestLink(_ context.Context, email string, from netip.Addr) error {
+	return a.request(email, from, signInMail)
+}
+
+// RequestReset mails a link at which the person sets a new password, like [Accounts.RequestLink].
+func (a *Accounts) RequestReset(_ context.Context, email string, from netip.Addr) error {
+	return a.request(email, from, resetMail)
+}
+
+// request does all that depends on whether there is an account behind the answer.
+func (a *Accounts) request(email string, from netip.Addr, l letter) error {
+	email, err := normalizeEmail(email)
+	if err != nil {
+		return err
+	}
+	if !a.cfg.Unlimited && !a.ration.mailFrom.add(placeOf(from), time.Now()) {
+		return errTooMany("mails were asked for from this address")
+	}
+	a.behind(l, email, func(ctx context.Context) error {
+		row, found, err := a.lookup(ctx, "email", email)
+		if err != nil || !found {
+			return err
+		}
+		return a.send(ctx, row.Account, l)
+	})
+	return nil
+}
+
+// mailToken mails a letter with a link behind the answer.
+func (a *Accounts) mailToken(to Account, l letter) {
+	a.behind(l, to.Email, func(ctx context.Context) error { return a.send(ctx, to, l) })
+}
+
+// mailNotice mails a letter without a token behind the answer.
+func (a *Accounts) mailNotice(email string, l letter) {
+	a.behind(l, email, func(ctx context.Context) error {
+		return a.cfg.Mail.Send(ctx, Message{To: email, Subject: l.subject, Text: fmt.Sprintf(l.text, a.cfg.BaseURL)})
+	})
+}
+
+// send makes the link of a letter and mails it.
+func (a *Accounts) send(ctx context.Context, to Account, l letter) error {
+	link, err := a.link(ctx, l.purpose, to.ID)
+	if err != nil {
+		return err
+	}
+	return a.cfg.Mail.Send(ctx, Message{To: to.Email, Subject: l.subject, Text: fmt.Sprintf(l.text, link)})
+}
+
+// behind queues a letter, unless the recipient has had many: nobody may fill another's mailbox.
+func (a *Accounts) behind(l letter, email string, send func(context.Context) error) {
+	if !a.cfg.Unlimited && !a.ration.mailTo.add(email, time.Now()) {
+		a.log.Info("mail left out: the recipient has had many", "subject", l.subject)
+		return
+	}
+	queued := a.post.add(func(ctx context.Context) {
+		if err := send(ctx); err != nil {
+			a.log.Error("mail was not sent", "subject", l.subject, "err", err)
+		}
+	})
+	if !queued {
+		a.log.Error("mail was not sent: too many are waiting", "subject", l.subject)
+	}
+}

@@ -1,0 +1,332 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// Limits of passkeys.
+const (
+	maxPasskeys    = 20 // of one account
+	maxPasskeyName = 60
+	maxResponse    = 64 << 10 // bytes of what a browser sends back
+)
+
+// Kinds of flows with passkeys.
+const (
+	registering = "passkey registration"
+	assertion   = "passkey sign-in"
+)
+
+// A Passkey is a key pair of which the private half is in the person's device or password manager.
+type Passkey struct {
+	ID      string
+	Name    string // given by the person
+	Created time.Time
+	Used    time.Time // zero: never
+	Synced  bool      // the device may copy it to others
+}
+
+// relyingParty is what passkeys are bound to: the host of the base URL, of which WebAuthn asks that it be a name. On an
+// IP address there are no passkeys, and it is nil.
+func relyingParty(base *url.URL) (*webauthn.WebAuthn, error) {
+	if _, err := netip.ParseAddr(base.Hostname()); err == nil {
+		return nil, nil
+	}
+	return webauthn.New(&webauthn.Config{
+		RPID:                  base.Hostname(),
+		RPDisplayName:         "Namewharf",
+		RPOrigins:             []string{base.Scheme + "://" + base.Host},
+		AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			RequireResidentKey: protocol.ResidentKeyRequired(),
+			ResidentKey:        protocol.ResidentKeyRequirementRequired,
+			UserVerification:   protocol.VerificationRequired, // a passkey alone signs in, so it must be two factors
+		},
+	})
+}
+
+// PasskeysWork reports whether there are passkeys here: the base URL needs a host name, and browsers then https, except
+// on localhost.
+func (a *Accounts) PasskeysWork() bool { return a.passkeys != nil }
+
+func errNoPasskeys() error {
+	return fault.New(fault.NotFound, "passkeys need a server with a host name")
+}
+
+func errPasskey() error {
+	return fault.New(fault.AuthenticationRequired, "the passkey was not accepted").WithHint("try again, or sign in by other means")
+}
+
+// person is an account as go-webauthn sees it.
+type person struct {
+	accountRow
+	credentials []webauthn.Credential
+}
+
+func (p *person) WebAuthnID() []byte                         { return p.handle }
+func (p *person) WebAuthnName() string                       { return p.Email }
+func (p *person) WebAuthnDisplayName() string                { return p.Email }
+func (p *person) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
+
+// BeginRegister begins to add a passkey to an account. Options is PublicKeyCredentialCreationOptions as JSON in a member
+// "publicKey", for the browser's navigator.credentials.create; flow is for [Accounts.FinishRegister] and stays good for
+// ten minutes. It may go to the browser, which cannot read it.
+func (a *Accounts) BeginRegister(ctx context.Context, accountID string) (options json.RawMessage, flow string, err error) {
+	if a.passkeys == nil {
+		return nil, "", errNoPasskeys()
+	}
+	who, err := a.person(ctx, "id", accountID)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(who.credentials) >= maxPasskeys {
+		return nil, "", errManyPasskeys()
+	}
+	exclude := webauthn.Credentials(who.credentials).CredentialDescriptors()
+	creation, data, err := a.passkeys.BeginRegistration(who, webauthn.WithExclusions(exclude))
+	if err != nil {
+		return nil, "", fmt.Errorf("begin to register a passkey: %w", err)
+	}
+	return a.begin(registering, creation, data)
+}
+
+func errManyPasskeys() error {
+	return fault.New(fault.Conflict, "an account has at most %d passkeys", maxPasskeys).WithHint("remove one that is not used")
+}
+
+func (a *Accounts) begin(kind string, options any, data *webauthn.SessionData) (json.RawMessage, string, error) {
+	text, err := json.Marshal(options)
+	if err != nil {
+		return nil, "", fmt.Errorf("begin a %s: %w", kind, err)
+	}
+	sealed, err := seal(a.flows, kind, a.now(), data)
+	return text, sealed, err
+}
+
+// FinishRegister adds the passkey that the browser made: response is the credential as JSON. The name is the person's
+// word for it. It fails with [fault.InvalidToken] on a flow that is not of this account, or old, or used, and with
+// [fault.Validation] on a response that does not fit.
+func (a *Accounts) FinishRegister(ctx context.Context, accountID, flow string, response []byte, name string, from netip.Addr) (Passkey, error) {
+	if a.passkeys == nil {
+		return Passkey{}, errNoPasskeys()
+	}
+	f, err := open[webauthn.SessionData](a.flows, registering, a.now(), flow)
+	if err != nil {
+		return Passkey{}, err
+	}
+	who, err := a.person(ctx, "id", accountID)
+	if err != nil {
+		return Passkey{}, err
+	}
+	unfit := fault.Invalid("credential", "must be what the browser made for this attempt")
+	if len(response) > maxResponse {
+		return Passkey{}, unfit
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
+	if err != nil {
+		return Passkey{}, unfit
+	}
+	made, err := a.passkeys.CreateCredential(who, f.Data, parsed)
+	if err != nil {
+		return Passkey{}, unfit
+	}
+	if name = clean(name, maxPasskeyName); name == "" {
+		name = "Passkey"
+	}
+	now := a.now().UTC().Truncate(time.Microsecond)
+	key := Passkey{ID: store.NewID("pk"), Name: name, Created: now, Synced: made.Flags.BackupState}
+	err = a.db.Tx(ctx, func(tx store.Tx) error {
+		if err := spend(ctx, tx, f.Nonce, f.Expires); err != nil {
+			return err
+		}
+		if err := insertPasskey(ctx, tx, accountID, key, made); err != nil {
+			return err
+		}
+		return note(ctx, tx, Entry{AccountID: accountID, At: now, What: PasskeyAdded, Detail: name, From: from})
+	})
+	if err != nil {
+		return Passkey{}, fmt.Errorf("register a passkey: %w", err)
+	}
+	return key, nil
+}
+
+// BeginLogin begins a sign-in by passkey, without asking who it is: the device offers what it has. Options is
+// PublicKeyCredentialRequestOptions as JSON in a member "publicKey", for navigator.credentials.get; flow is for
+// [Accounts.FinishLogin].
+func (a *Accounts) BeginLogin(context.Context) (options json.RawMessage, flow string, err error) {
+	if a.passkeys == nil {
+		return nil, "", errNoPasskeys()
+	}
+	request, data, err := a.passkeys.BeginDiscoverableLogin()
+	if err != nil {
+		return nil, "", fmt.Errorf("begin a sign-in by passkey: %w", err)
+	}
+	return a.begin(assertion, request, data)
+}
+
+// FinishLogin returns the account whose passkey signed; the caller starts a session for it. It fails with
+// [fault.InvalidToken] on a flow that is old or used, and with [fault.AuthenticationRequired] on anything else that is
+// not right: an unknown passkey, a wrong signature, no user verification, a counter that went back.
+func (a *Accounts) FinishLogin(ctx context.Context, flow string, response []byte, from netip.Addr) (Account, error) {
+	if a.passkeys == nil {
+		return Account{}, errNoPasskeys()
+	}
+	f, err := open[webauthn.SessionData](a.flows, assertion, a.now(), flow)
+	if err != nil {
+		return Account{}, err
+	}
+	if len(response) > maxResponse {
+		return Account{}, errPasskey()
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
+	if err != nil {
+		return Account{}, errPasskey()
+	}
+	who, err := a.person(ctx, "handle", parsed.Response.UserHandle)
+	if fault.Is(err, fault.NotFound) {
+		return Account{}, errPasskey()
+	}
+	if err != nil {
+		return Account{}, err
+	}
+	_, used, err := a.passkeys.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return who, nil }, f.Data, parsed)
+	if err != nil {
+		a.noteLater(Entry{AccountID: who.ID, What: SignInFailed, Detail: "with a passkey", From: from})
+		return Account{}, errPasskey()
+	}
+	if used.Authenticator.CloneWarning {
+		a.noteLater(Entry{AccountID: who.ID, What: PasskeyCloned, From: from})
+		return Account{}, errPasskey()
+	}
+	err = a.db.Tx(ctx, func(tx store.Tx) error {
+		if err := spend(ctx, tx, f.Nonce, f.Expires); err != nil {
+			return err
+		}
+		if err := touchPasskey(ctx, tx, who.ID, used, a.now()); err != nil {
+			return err
+		}
+		return note(ctx, tx, Entry{AccountID: who.ID, At: a.now(), What: SignedIn, Detail: "with a passkey", From: from})
+	})
+	if err != nil {
+		return Account{}, fmt.Errorf("sign in by passkey: %w", err)
+	}
+	return who.Account, nil
+}
+
+// Passkeys lists the passkeys of an account, the oldest first.
+func (a *Accounts) Passkeys(ctx context.Context, accountID string) ([]Passkey, error) {
+	keys := []Passkey{}
+	err := a.db.Read(ctx, func(tx store.Tx) error {
+		return readPasskeys(ctx, tx, accountID, func(k Passkey, _ webauthn.Credential) { keys = append(keys, k) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list passkeys: %w", err)
+	}
+	return keys, nil
+}
+
+// RemovePasskey removes a passkey from an account. It fails with [fault.NotFound].
+func (a *Accounts) RemovePasskey(ctx context.Context, accountID, id string, from netip.Addr) error {
+	err := a.db.Tx(ctx, func(tx store.Tx) error {
+		var name string
+		err := tx.QueryRow(ctx, `DELETE FROM account_passkeys WHERE id = $1 AND account_id = $2 RETURNING name`, id, accountID).Scan(&name)
+		if store.IsNoRows(err) {
+			return fault.New(fault.NotFound, "there is no such passkey")
+		}
+		if err != nil {
+			return err
+		}
+		return note(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: PasskeyRemoved, Detail: name, From: from})
+	})
+	if err != nil {
+		return fmt.Errorf("remove a passkey: %w", err)
+	}
+	return nil
+}
+
+// person reads an account with its passkeys. It fails with [fault.NotFound].
+func (a *Accounts) person(ctx context.Context, column string, value any) (*person, error) {
+	who := &person{}
+	err := a.db.Read(ctx, func(tx store.Tx) error {
+		row, found, err := findTx(ctx, tx, column, value)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return errNoAccount()
+		}
+		who.accountRow = row
+		return readPasskeys(ctx, tx, row.ID, func(_ Passkey, c webauthn.Credential) { who.credentials = append(who.credentials, c) })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read passkeys: %w", err)
+	}
+	return who, nil
+}
+
+func readPasskeys(ctx context.Context, tx store.Tx, accountID string, each func(Passkey, webauthn.Credential)) error {
+	rows, err := tx.Query(ctx, `SELECT id, name, record, created, used FROM account_passkeys WHERE account_id = $1 ORDER BY id`, accountID)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k Passkey
+		var record []byte
+		var created, used int64
+		if err := rows.Scan(&k.ID, &k.Name, &record, &created, &used); err != nil {
+			return err
+		}
+		var c webauthn.Credential
+		if err := json.Unmarshal(record, &c); err != nil {
+			return fmt.Errorf("passkey %s: %w", k.ID, err)
+		}
+		k.Created, k.Used, k.Synced = store.Time(created), store.Time(used), c.Flags.BackupState
+		each(k, c)
+	}
+	return rows.Err()
+}
+
+func insertPasskey(ctx context.Context, tx store.Tx, accountID string, k Passkey, c *webauthn.Credential) error {
+	record, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	var count int
+	if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM account_passkeys WHERE account_id = $1`, accountID).Scan(&count); err != nil {
+		return err
+	}
+	if count >= maxPasskeys {
+		return errManyPasskeys()
+	}
+	n, err := tx.Exec(ctx, `INSERT INTO account_passkeys (id, account_id, credential, name, record, created, used)
+		VALUES ($1, $2, $3, $4, $5, $6, 0) ON CONFLICT (credential) DO NOTHING`, k.ID, accountID, c.ID, k.Name, record, store.Micros(k.Created))
+	if err == nil && n == 0 {
+		err = fault.New(fault.Conflict, "this passkey is registered already")
+	}
+	return err
+}
+
+// touchPasskey stores the counter and flags that the passkey has now.
+func touchPasskey(ctx context.Context, tx store.Tx, accountID string, c *webauthn.Credential, now time.Time) error {
+	record, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	n, err := tx.Exec(ctx, `UPDATE account_passkeys SET record = $3, used = $4 WHERE account_id = $1 AND credential = $2`, accountID, c.ID, record, store.Micros(now))
+	if err == nil && n == 0 {
+		err = errPasskey() // removed meanwhile
+	}
+	return err
+}

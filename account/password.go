@@ -1,0 +1,82 @@
+package account
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// Limits of a password (NIST SP 800-63B, section 3.1.1.2): no rules of composition, nothing that expires.
+const (
+	minPassword = 8
+	maxPassword = 1024 // bytes
+)
+
+//go:embed common.txt
+var commonText string
+
+// isCommon tells of the passwords that are guessed first.
+var isCommon = func() map[string]bool {
+	m := map[string]bool{}
+	for line := range strings.Lines(commonText) {
+		m[strings.TrimSpace(line)] = true
+	}
+	return m
+}()
+
+// normalizePassword makes one password of the ways in which keyboards encode it (NIST SP 800-63B asks for NFC or NFKC).
+func normalizePassword(s string) string { return norm.NFC.String(s) }
+
+// checkPassword says whether a new password will do for the account of the address. It is normalized.
+func checkPassword(email, password string) error {
+	folded := strings.ToLower(password)
+	local, _, _ := strings.Cut(email, "@")
+	switch {
+	case !utf8.ValidString(password):
+		return fault.Invalid("password", "must be text in UTF-8")
+	case len(password) < minPassword:
+		return fault.Invalid("password", "must be at least %d characters", minPassword)
+	case len(password) > maxPassword:
+		return fault.Invalid("password", "must be at most %d bytes", maxPassword)
+	case isCommon[folded], oneStep(folded):
+		return fault.Invalid("password", "must not be one of those that are guessed first")
+	case folded == email, folded == local:
+		return fault.Invalid("password", "must not be your e-mail address")
+	}
+	return nil
+}
+
+// oneStep reports whether a password repeats one character, or counts up or down, such as 23456789.
+func oneStep(s string) bool {
+	runes := []rune(s)
+	if len(runes) < 2 {
+		return true
+	}
+	step := runes[1] - runes[0]
+	if step < -1 || step > 1 {
+		return false
+	}
+	for i := 2; i < len(runes); i++ {
+		if runes[i]-runes[i-1] != step {
+			return false
+		}
+	}
+	return true
+}
+
+// hashNew checks a new password and hashes it.
+func (a *Accounts) hashNew(ctx context.Context, email, password string) (string, error) {
+	if len(password) > maxPassword {
+		return "", fault.Invalid("password", "must be at most %d bytes", maxPassword)
+	}
+	password = normalizePassword(password)
+	if err := checkPassword(email, password); err != nil {
+		return "", err
+	}
+	return a.hasher.hash(ctx, password)
+}

@@ -1,0 +1,94 @@
+package portfolio
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Event is something that happened to a name of an account.
+type Event struct {
+	ID      string
+	Account string
+	Domain  fqdn.Name
+	Kind    Kind
+	Detail  string // a sentence for people; may be empty
+	At      time.Time
+}
+
+// A Kind says what happened.
+type Kind string
+
+// The kinds of events.
+const (
+	Added     Kind = "added"
+	Proven    Kind = "verified"
+	Displaced Kind = "displaced"  // another account has proven the name
+	Paused    Kind = "suspended"  // the registry says that the name changed hands
+	Unlisted  Kind = "not_listed" // the name is proven, and cannot be for sale
+	Removed   Kind = "removed"
+)
+
+// eventsKept is how long an account can read what happened.
+const eventsKept = 400 * 24 * time.Hour
+
+// Log returns what happened to the account's names, the latest first, at most limit events.
+func (p *Portfolio) Log(ctx context.Context, account string, limit int) ([]Event, error) {
+	var all []Event
+	err := p.cfg.DB.Read(ctx, func(tx store.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT id, domain, kind, detail, at FROM portfolio_events
+			WHERE account_id = $1 ORDER BY at DESC, id DESC LIMIT $2`, account, limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			e := Event{Account: account}
+			var domain string
+			var at int64
+			if err := rows.Scan(&e.ID, &domain, &e.Kind, &e.Detail, &at); err != nil {
+				return err
+			}
+			if e.Domain, err = fqdn.Parse(domain); err != nil {
+				return fmt.Errorf("the name of an event %w", err)
+			}
+			e.At = store.Time(at)
+			all = append(all, e)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what happened to a portfolio: %w", err)
+	}
+	return all, nil
+}
+
+// happened writes events of now.
+func (p *Portfolio) happened(ctx context.Context, tx store.Tx, events ...Event) error {
+	now := store.Micros(p.cfg.DB.Now())
+	return inParts(events, func(part []Event) error {
+		const own = 5 // binds of a row; the time is shared
+		args := []any{now}
+		var values strings.Builder
+		for i, e := range part {
+			if i > 0 {
+				values.WriteString(", ")
+			}
+			n := len(args)
+			fmt.Fprintf(&values, "($%d, $%d, $%d, $%d, $%d, $1)", n+1, n+2, n+3, n+4, n+own)
+			args = append(args, store.NewID("evt"), e.Account, e.Domain.String(), e.Kind, e.Detail)
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO portfolio_events (id, account_id, domain, kind, detail, at) VALUES `+values.String(), args...)
+		return err
+	})
+}
+
+func forgetEvents(ctx context.Context, tx store.Tx, before time.Time) error {
+	_, err := tx.Exec(ctx, `DELETE FROM portfolio_events WHERE at < $1`, store.Micros(before))
+	return err
+}

@@ -1,0 +1,162 @@
+package portfolio
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An answer is what DNS or a registry said about a name.
+type answer struct {
+	err          error        // nil: it said what follows
+	proof        string       // the value that was found; for Verify
+	registration Registration // for Refresh
+}
+
+// learn asks, outside of any transaction, what a change has to know of the world.
+func (p *Portfolio) learn(ctx context.Context, account string, c Change, names []fqdn.Name) (map[fqdn.Name]answer, error) {
+	if c.Op != Verify && (c.Op != Refresh || c.DryRun) {
+		return nil, nil
+	}
+	var claims []Claim
+	err := p.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		claims, err = claimsOf(ctx, tx, account, names)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.Op == Refresh {
+		return p.askAll(ctx, claims, func(ctx context.Context, c Claim) (a answer) {
+			a.registration, a.err = p.cfg.Registry.Registration(ctx, c.Domain, true)
+			return a
+		})
+	}
+	claims = slices.DeleteFunc(claims, func(c Claim) bool { return c.Status == Verified })
+	return p.askAll(ctx, claims, p.look)
+}
+
+// look looks for the proof of a claim.
+func (p *Portfolio) look(ctx context.Context, c Claim) answer {
+	values, err := p.cfg.DNS.TXT(ctx, ProofLabel, c.Domain)
+	if err != nil {
+		return answer{err: err}
+	}
+	found := slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == c.Proof })
+	if !found {
+		return answer{err: fault.New(fault.Conflict, "the proof of ownership is not in the DNS").
+			WithHint("publish the TXT record %s.%s with the value %s and try again; a change may take a while to be seen", ProofLabel, c.Domain, c.Proof)}
+	}
+	return answer{proof: c.Proof}
+}
+
+// askAll asks about the claims side by side, for askTime.
+func (p *Portfolio) askAll(ctx context.Context, claims []Claim, ask func(context.Context, Claim) answer) (map[fqdn.Name]answer, error) {
+	within, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	answers := make([]answer, len(claims))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(len(claims), outside) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(claims)); i = next.Add(1) - 1 {
+				answers[i] = p.ask(within, claims[i], ask)
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	learnt := make(map[fqdn.Name]answer, len(claims))
+	for i, a := range answers {
+		if f := (*fault.Error)(nil); a.err != nil && within.Err() != nil && !errors.As(a.err, &f) {
+			a.err = errNotAsked()
+		}
+		learnt[claims[i].Domain] = a
+	}
+	return learnt, nil
+}
+
+// ask asks about one claim when there is room for it.
+func (p *Portfolio) ask(ctx context.Context, c Claim, ask func(context.Context, Claim) answer) answer {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return answer{err: errNotAsked()}
+	}
+	return ask(ctx, c)
+}
+
+// verify gives the names whose proof was found to the account, takes them from those who owned them before, and shows
+// what is offered.
+func (w *work) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
+	var proven []fqdn.Name
+	for _, c := range claims {
+		switch a, asked := w.learnt[c.Domain]; {
+		case c.Status == Verified:
+		case !asked:
+			w.failed[c.Domain] = errNotAsked()
+		case a.err != nil:
+			w.failed[c.Domain] = a.err
+		case a.proof != c.Proof:
+			w.failed[c.Domain] = fault.New(fault.Conflict, "another proof is asked for since").WithHint("POST /api/domains tells which")
+		default:
+			proven = append(proven, c.Domain)
+		}
+	}
+	if err := w.displace(ctx, tx, proven); err != nil {
+		return err
+	}
+	if err := setVerified(ctx, tx, w.account, proven, w.now); err != nil {
+		return err
+	}
+	if err := w.tell(ctx, tx, Proven, proven); err != nil {
+		return err
+	}
+	refused, err := w.cfg.Market.Show(ctx, tx, w.account, proven)
+	if err != nil {
+		return err
+	}
+	for _, name := range proven {
+		if refused[name] == nil {
+			continue
+		}
+		e := Event{Account: w.account, Domain: name, Kind: Unlisted, Detail: fault.From(refused[name]).Message()}
+		if err := w.happened(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// displace takes names from the accounts that own them.
+func (w *work) displace(ctx context.Context, tx store.Tx, names []fqdn.Name) error {
+	had, err := ownersOf(ctx, tx, names)
+	if err != nil {
+		return err
+	}
+	for _, o := range had {
+		if err := unverify(ctx, tx, o.account, o.domain, Pending); err != nil {
+			return err
+		}
+		if err := w.cfg.Market.Suspend(ctx, tx, o.account, []fqdn.Name{o.domain}); err != nil {
+			return err
+		}
+		e := Event{Account: o.account, Domain: o.domain, Kind: Displaced, Detail: "another account has proven that it controls the name"}
+		if err := w.happened(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package portfolio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/store"
+)
+
+// How the registries are asked again about proven names.
+const (
+	recheckEvery = 24 * time.Hour // each name, spread over the day as the proofs are
+	recheckRetry = time.Hour      // after a registry did not tell
+	round        = 100            // names read at a time
+	idle         = time.Minute    // between two looks for names that are due
+
+	// DefaultPace leaves half of what a registry is asked a second to people who wait for an answer.
+	DefaultPace = time.Second
+)
+
+// One process asks at a time. It takes the lease for each name anew, which is asked about in much less than leaseLife.
+const (
+	lease     = "portfolio-recheck"
+	leaseLife = 3 * time.Minute
+)
+
+// Watch asks the registries about every proven name once a day, and suspends the claims and the offers of those that
+// changed hands, until ctx ends. Of several processes that watch one does the work.
+func (p *Portfolio) Watch(ctx context.Context) {
+	for failing := false; ; {
+		asked, err := p.Recheck(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			p.cfg.Logger.Error("the re-check of names stands still", "error", err)
+		case err == nil && failing:
+			p.cfg.Logger.Info("the re-check of names goes on")
+		}
+		failing = err != nil
+		if asked == round && !failing {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(idle):
+		}
+	}
+}
+
+// Recheck asks about the names that are due, at most some dozen, and returns how many it asked about: none while
+// another process is at it.
+func (p *Portfolio) Recheck(ctx context.Context) (asked int, err error) {
+	var names []owner
+	err = p.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		names, err = due(ctx, tx, p.cfg.DB.Now(), round)
+		return err
+	})
+	for i := 0; i < len(names) && err == nil; i++ {
+		if i > 0 {
+			select {
+			case <-ctx.Done():
+				return asked, ctx.Err()
+			case <-time.After(p.cfg.Pace):
+			}
+		}
+		var held bool
+		if held, err = p.cfg.DB.Lease(ctx, lease, leaseLife); err != nil || !held {
+			break
+		}
+		err = p.recheck(ctx, names[i])
+		asked++
+	}
+	if err != nil {
+		return asked, fmt.Errorf("re-check names: %w", err)
+	}
+	if asked > 0 {
+		return asked, p.cfg.Market.Refresh(ctx)
+	}
+	return 0, nil
+}
+
+// recheck asks about one name.
+func (p *Portfolio) recheck(ctx context.Context, o owner) error {
+	began := p.cfg.DB.Now()
+	a := p.ask(ctx, Claim{Domain: o.domain}, func(ctx context.Context, c Claim) (a answer) {
+		a.registration, a.err = p.cfg.Registry.Registration(ctx, c.Domain, false)
+		return a
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if f := (*fault.Error)(nil); a.err != nil && !errors.As(a.err, &f) {
+		return a.err
+	}
+	return p.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		now := p.cfg.DB.Now()
+		if err := forgetEvents(ctx, tx, now.Add(-eventsKept)); err != nil {
+			return err
+		}
+		if a.err != nil {
+			return postpone(ctx, tx, o, now.Add(max(recheckRetry, fault.From(a.err).Retry)))
+		}
+		claims, err := p.claims(ctx, tx, o.account, []fqdn.Name{o.domain})
+		if err != nil || len(claims) == 0 || claims[0].Status != Verified || claims[0].VerifiedAt.After(began) {
+			return err // another's by now, or proven anew, and then due again
+		}
+		return p.observe(ctx, tx, o.account, claims[0], a.registration)
+	})
+}
+
+// observe writes down what the registry says about a claimed name, and suspends the claim if that means that the name
+// is not any more the account's.
+func (p *Portfolio) observe(ctx context.Context, tx store.Tx, account string, c Claim, now Registration) error {
+	at := p.cfg.DB.Now()
+	var before Registration
+	if !c.CheckedAt.Before(c.VerifiedAt) {
+		before = c.Registration
+	}
+	if c.Status == Verified {
+		if why := changedHands(before, now, c.VerifiedAt); why != "" {
+			if err := unverify(ctx, tx, account, c.Domain, Suspended); err != nil {
+				return err
+			}
+			if err := p.cfg.Market.Suspend(ctx, tx, account, []fqdn.Name{c.Domain}); err != nil {
+				return err
+			}
+			if err := p.happened(ctx, tx, Event{Account: account, Domain: c.Domain, Kind: Paused, Detail: why}); err != nil {
+				return err
+			}
+		}
+	}
+	return setRegistration(ctx, tx, account, c.Domain, now.or(before), at, at.Add(recheckEvery))
+}
+
+// or keeps what was known where the registry does not say it this time.
+func (r Registration) or(before Registration) Registration {
+	if r.RegistrarID == "" && r.Registrar == "" {
+		r.RegistrarID, r.Registrar = before.RegistrarID, before.Registrar
+	}
+	if r.Created.IsZero() {
+		r.Created = before.Created
+	}
+	if r.Expires.IsZero() {
+		r.Expires = before.Expires
+	}
+	return r
+}
+
+// slack is by how much dates of one registration differ between its publishers.
+const slack = 48 * time.Hour
+
+// changedHands says in a sentence why a name is not, or not surely, with who proved it; empty: nothing says so. before
+// is what the registry said after the proof; it may be zero.
+func changedHands(before, now Registration, proven time.Time) string {
+	known := func(a, b time.Time) bool { return !a.IsZero() && !b.IsZero() }
+	switch {
+	case now.Ended:
+		return "the registry says that the name is not registered, or is being deleted"
+	case now.Created.After(proven), known(before.Created, now.Created) && now.Created.After(before.Created.Add(slack)):
+		return "the registry says that the name was registered anew"
+	case otherRegistrar(before, now):
+		return "the registry says that the name is with another registrar"
+	case known(before.Expires, now.Expires) && now.Expires.Before(before.Expires.Add(-slack)):
+		return "the registry says that the name expires sooner than before, as one that was registered anew does"
+	}
+	return ""
+}
+
+// otherRegistrar compares numbers where both are known, and names only where there are no numbers: one registrar goes
+// by several names.
+func otherRegistrar(a, b Registration) bool {
+	if a.RegistrarID != "" || b.RegistrarID != "" {
+		return a.RegistrarID != "" && b.RegistrarID != "" && a.RegistrarID != b.RegistrarID
+	}
+	return a.Registrar != "" && b.Registrar != "" && !strings.EqualFold(a.Registrar, b.Registrar)
+}

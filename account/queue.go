@@ -1,0 +1,69 @@
+package account
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Limits of what is done behind an answer.
+const (
+	queueLength = 1024             // what comes beyond it is dropped
+	postWorkers = 4                // mails under way at once
+	postTime    = 30 * time.Second // one mail, with its look-up
+	noteTime    = 10 * time.Second // one entry in the security log
+	closeTime   = 5 * time.Second  // all that is left at the end
+)
+
+// A queue does tasks behind whoever asks for them, so that the time they take is not seen in the answer.
+type queue struct {
+	mu     sync.Mutex // of closed, and of sending on tasks
+	closed bool
+	tasks  chan func(context.Context)
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+}
+
+func newQueue(workers int, limit time.Duration) *queue {
+	ctx, stop := context.WithCancel(context.Background())
+	q := &queue{tasks: make(chan func(context.Context), queueLength), stop: stop}
+	for range workers {
+		q.done.Go(func() {
+			for task := range q.tasks {
+				one, cancel := context.WithTimeout(ctx, limit)
+				task(one)
+				cancel()
+			}
+		})
+	}
+	return q
+}
+
+// add hands over a task without waiting. It reports false when the queue is full or closed.
+func (q *queue) add(task func(context.Context)) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	select {
+	case q.tasks <- task:
+		return true
+	default:
+		return false
+	}
+}
+
+// close finishes what is in the queue; after closeTime it is cut short.
+func (q *queue) close() {
+	q.mu.Lock()
+	if !q.closed {
+		q.closed = true
+		close(q.tasks)
+	}
+	q.mu.Unlock()
+	timer := time.AfterFunc(closeTime, q.stop)
+	q.done.Wait()
+	timer.Stop()
+	q.stop()
+}

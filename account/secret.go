@@ -1,0 +1,105 @@
+package account
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// Prefixes of the secrets that people and browsers carry, so that a scanner for leaked secrets knows them.
+const (
+	sessionPrefix = "nw_ss_"
+	oneTimePrefix = "nw_ot_"
+)
+
+const secretSize = 32 // 256 bits
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return b
+}
+
+// newSecret returns a secret and what of it is stored.
+func newSecret(prefix string) (secret string, hash []byte) {
+	secret = prefix + base64.RawURLEncoding.EncodeToString(random(secretSize))
+	return secret, digest(secret)
+}
+
+// digest is what is stored of a secret. A secret of 256 random bits needs neither salt nor stretching, and a look-up by
+// its digest tells by its time nothing that helps to find another.
+func digest(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// wellFormed reports whether s could be a secret with the prefix.
+func wellFormed(s, prefix string) bool {
+	return strings.HasPrefix(s, prefix) && len(s) == len(prefix)+base64.RawURLEncoding.EncodedLen(secretSize)
+}
+
+// A sealer hands a browser what it must bring back unread and unchanged between the two halves of a ceremony, so that
+// visitors cannot fill the database by beginning ceremonies.
+type sealer struct{ cipher.AEAD }
+
+func newSealer(key []byte) (sealer, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return sealer{}, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return sealer{aead}, err
+}
+
+// flowTime is how long a person has for the browser's dialogue or the upstream provider's pages.
+const flowTime = 10 * time.Minute
+
+const maxFlow = 8 << 10
+
+// A flow is the first half of a ceremony.
+type flow[T any] struct {
+	Nonce   []byte    `json:"nonce"` // what makes it usable once
+	Expires time.Time `json:"expires"`
+	Data    T         `json:"data"`
+}
+
+// seal begins a ceremony of the kind.
+func seal[T any](s sealer, kind string, now time.Time, data T) (string, error) {
+	plain, err := json.Marshal(flow[T]{Nonce: random(16), Expires: now.Add(flowTime), Data: data})
+	if err != nil {
+		return "", fmt.Errorf("seal a flow: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(s.Seal(nil, nil, plain, []byte(kind))), nil
+}
+
+// open reads what seal wrote. It fails with [fault.InvalidToken] on anything else, and after the flow's time.
+func open[T any](s sealer, kind string, now time.Time, sealed string) (flow[T], error) {
+	stale := fault.New(fault.InvalidToken, "this attempt was begun too long ago, or in another browser").WithHint("begin again")
+	if len(sealed) > maxFlow {
+		return flow[T]{}, stale
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil {
+		return flow[T]{}, stale
+	}
+	plain, err := s.Open(nil, nil, raw, []byte(kind))
+	if err != nil {
+		return flow[T]{}, stale
+	}
+	var f flow[T]
+	if err := json.Unmarshal(plain, &f); err != nil {
+		return flow[T]{}, fmt.Errorf("open a flow: %w", err)
+	}
+	if !now.Before(f.Expires) {
+		return flow[T]{}, stale
+	}
+	return f, nil
+}

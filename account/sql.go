@@ -1,0 +1,184 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An accountRow is an account with what is not shown.
+type accountRow struct {
+	Account
+	password string // PHC string, or empty
+	handle   []byte
+}
+
+const accountColumns = `id, email, verified, password, handle, created`
+
+func (r *accountRow) scan(row store.Row) error {
+	var verified, created int64
+	err := row.Scan(&r.ID, &r.Email, &verified, &r.password, &r.handle, &created)
+	r.Verified, r.Created = verified != 0, store.Time(created)
+	return err
+}
+
+// findTx reads the account whose column (id, email or handle) has the value; found is false when there is none.
+func findTx(ctx context.Context, tx store.Tx, column string, value any) (row accountRow, found bool, err error) {
+	err = row.scan(tx.QueryRow(ctx, `SELECT `+accountColumns+` FROM accounts WHERE `+column+` = $1`, value))
+	if store.IsNoRows(err) {
+		return accountRow{}, false, nil
+	}
+	if err != nil {
+		return accountRow{}, false, fmt.Errorf("read an account: %w", err)
+	}
+	return row, true, nil
+}
+
+// lookup is findTx in a transaction of its own.
+func (a *Accounts) lookup(ctx context.Context, column string, value any) (row accountRow, found bool, err error) {
+	err = a.db.Read(ctx, func(tx store.Tx) (err error) {
+		row, found, err = findTx(ctx, tx, column, value)
+		return err
+	})
+	return row, found, err
+}
+
+// find is lookup that fails with [fault.NotFound].
+func (a *Accounts) find(ctx context.Context, column, value string) (accountRow, error) {
+	row, found, err := a.lookup(ctx, column, value)
+	if err != nil {
+		return accountRow{}, err
+	}
+	if !found {
+		return accountRow{}, errNoAccount()
+	}
+	return row, nil
+}
+
+func errNoAccount() error { return fault.New(fault.NotFound, "there is no such account") }
+
+// insertAccount stores a new account and reports whether the address was free.
+func insertAccount(ctx context.Context, tx store.Tx, r accountRow, now time.Time) (fresh bool, err error) {
+	var verified int64
+	if r.Verified {
+		verified = store.Micros(now)
+	}
+	n, err := tx.Exec(ctx, `INSERT INTO accounts (`+accountColumns+`) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING`,
+		r.ID, r.Email, verified, r.password, r.handle, store.Micros(r.Created))
+	if err != nil {
+		return false, fmt.Errorf("store an account: %w", err)
+	}
+	return n == 1, nil
+}
+
+func setPassword(ctx context.Context, tx store.Tx, accountID, hash string) error {
+	_, err := tx.Exec(ctx, `UPDATE accounts SET password = $2 WHERE id = $1`, accountID, hash)
+	if err != nil {
+		return fmt.Errorf("store a password: %w", err)
+	}
+	return nil
+}
+
+// setVerified notes that the person was shown to read mail at the account's address.
+func setVerified(ctx context.Context, tx store.Tx, accountID string, now time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE accounts SET verified = $2 WHERE id = $1 AND verified = 0`, accountID, store.Micros(now))
+	if err != nil {
+		return fmt.Errorf("verify an account: %w", err)
+	}
+	return nil
+}
+
+// each runs the statements, all of which take one account.
+func each(ctx context.Context, tx store.Tx, accountID string, statements ...string) error {
+	for _, s := range statements {
+		if _, err := tx.Exec(ctx, s, accountID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note adds an entry to the security log.
+func note(ctx context.Context, tx store.Tx, e Entry) error {
+	_, err := tx.Exec(ctx, `INSERT INTO account_log (id, account_id, at, what, detail, address, times) VALUES ($1, $2, $3, $4, $5, $6, 1)`,
+		store.NewID("log"), e.AccountID, store.Micros(e.At), e.What, clean(e.Detail, maxDetail), addressText(e.From))
+	if err != nil {
+		return fmt.Errorf("note %s: %w", e.What, err)
+	}
+	return nil
+}
+
+// noteAgain is note that counts up the entry of the same event within the last hour, if there is one: whoever hammers
+// at an account cannot fill its log.
+func noteAgain(ctx context.Context, tx store.Tx, e Entry) error {
+	n, err := tx.Exec(ctx, `UPDATE account_log SET times = times + 1, at = $3, address = $5
+		WHERE id = (SELECT MAX(id) FROM account_log WHERE account_id = $1 AND what = $2 AND at > $4)`,
+		e.AccountID, e.What, store.Micros(e.At), store.Micros(e.At.Add(-time.Hour)), addressText(e.From))
+	if err != nil {
+		return fmt.Errorf("note %s: %w", e.What, err)
+	}
+	if n == 0 {
+		return note(ctx, tx, e)
+	}
+	return nil
+}
+
+func readLog(ctx context.Context, tx store.Tx, accountID string, limit int) ([]Entry, error) {
+	rows, err := tx.Query(ctx, `SELECT at, what, detail, address, times FROM account_log WHERE account_id = $1 ORDER BY at DESC, id DESC LIMIT $2`,
+		accountID, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	entries := []Entry{}
+	for rows.Next() {
+		e := Entry{AccountID: accountID}
+		var at int64
+		var address string
+		if err := rows.Scan(&at, &e.What, &e.Detail, &address, &e.Times); err != nil {
+			return nil, err
+		}
+		e.At = store.Time(at)
+		e.From, _ = netip.ParseAddr(address)
+		entries = append(entries, e)
+	}
+	return entries, rows.Err()
+}
+
+// sweep removes what has expired.
+func sweep(ctx context.Context, tx store.Tx, now time.Time) error {
+	for _, s := range []string{
+		`DELETE FROM account_sessions WHERE expires <= $1`,
+		`DELETE FROM account_tokens WHERE expires <= $1`,
+		`DELETE FROM account_spent WHERE expires <= $1`,
+	} {
+		if _, err := tx.Exec(ctx, s, store.Micros(now)); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM account_log WHERE at <= $1`, store.Micros(now.Add(-keepLog)))
+	return err
+}
+
+// spend makes a ceremony unusable; it fails with [fault.InvalidToken] when it is already.
+func spend(ctx context.Context, tx store.Tx, nonce []byte, expires time.Time) error {
+	n, err := tx.Exec(ctx, `INSERT INTO account_spent (nonce, expires) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING`, nonce, store.Micros(expires))
+	if err != nil {
+		return fmt.Errorf("spend a flow: %w", err)
+	}
+	if n == 0 {
+		return fault.New(fault.InvalidToken, "this attempt was completed before").WithHint("begin again")
+	}
+	return nil
+}
+
+func addressText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.Unmap().String()
+}

@@ -1,0 +1,286 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A purpose is what a one-time token is good for.
+type purpose string
+
+const (
+	toVerify   purpose = "verify"
+	toSignIn   purpose = "signin"
+	toReset    purpose = "reset"
+	byOperator purpose = "operator" // a sign-in link that the operator hands over
+	toSignUp   purpose = "invite"
+)
+
+// How long a one-time token lasts: as long as it takes to read a mail, and less the more it can do.
+var tokenLife = map[purpose]time.Duration{
+	toVerify:   48 * time.Hour,
+	toSignIn:   15 * time.Minute,
+	toReset:    time.Hour,
+	byOperator: 24 * time.Hour,
+	toSignUp:   14 * 24 * time.Hour,
+}
+
+// Paths of the pages to which links lead, with the query parameter TokenParameter. A page must not use the token on
+// GET: mail scanners follow links. It shows a button that posts it.
+const (
+	VerifyPath     = "/verify"      // post to [Accounts.VerifyEmail]
+	LinkPath       = "/signin/link" // post to [Accounts.UseLink]
+	ResetPath      = "/reset"       // post, with a password, to [Accounts.ResetPassword]
+	SignUpPath     = "/signup"      // of an invitation: the parameter is InviteParameter
+	TokenParameter = "token"
+
+	InviteParameter = "invite"
+)
+
+var purposePath = map[purpose]string{toVerify: VerifyPath, toSignIn: LinkPath, toReset: ResetPath, byOperator: LinkPath}
+
+func errLink() error {
+	return fault.New(fault.InvalidToken, "the link was used already, or is too old").WithHint("ask for another")
+}
+
+// newToken stores a one-time token for an account, or for none where accountID is empty.
+func (a *Accounts) newToken(ctx context.Context, tx store.Tx, p purpose, accountID string) (string, error) {
+	token, hash := newSecret(oneTimePrefix)
+	_, err := tx.Exec(ctx, `INSERT INTO account_tokens (hash, purpose, account_id, expires) VALUES ($1, $2, $3, $4)`,
+		hash, p, sql.NullString{String: accountID, Valid: accountID != ""}, store.Micros(a.now().Add(tokenLife[p])))
+	if err != nil {
+		return "", fmt.Errorf("store a token: %w", err)
+	}
+	return token, nil
+}
+
+// link is newToken as an address in a transaction of its own.
+func (a *Accounts) link(ctx context.Context, p purpose, accountID string) (address string, err error) {
+	err = a.db.Tx(ctx, func(tx store.Tx) error {
+		token, err := a.newToken(ctx, tx, p, accountID)
+		address = a.cfg.BaseURL + purposePath[p] + "?" + url.Values{TokenParameter: {token}}.Encode()
+		return err
+	})
+	return address, err
+}
+
+// use deletes a one-time token and returns its account. Of those who use it at once, one succeeds; the others, and
+// whoever brings a token that is unknown, expired or for something else, fail with [fault.InvalidToken].
+func (a *Accounts) use(ctx context.Context, tx store.Tx, token string, purposes ...purpose) (accountRow, purpose, error) {
+	var accountID sql.NullString
+	var p purpose
+	var expires int64
+	if !wellFormed(token, oneTimePrefix) {
+		return accountRow{}, "", errLink()
+	}
+	first, last := purposes[0], purposes[len(purposes)-1]
+	err := tx.QueryRow(ctx, `DELETE FROM account_tokens WHERE hash = $1 AND purpose IN ($2, $3) RETURNING account_id, purpose, expires`,
+		digest(token), first, last).Scan(&accountID, &p, &expires)
+	if store.IsNoRows(err) {
+		return accountRow{}, "", errLink()
+	}
+	if err != nil {
+		return accountRow{}, "", fmt.Errorf("use a token: %w", err)
+	}
+	if !a.now().Before(store.Time(expires)) {
+		return accountRow{}, "", errLink()
+	}
+	if !accountID.Valid {
+		return accountRow{}, p, nil
+	}
+	row, found, err := findTx(ctx, tx, "id", accountID.String)
+	if err == nil && !found {
+		err = errLink()
+	}
+	return row, p, err
+}
+
+// claim gives an account that was never verified to the person who has just proved to own its address, and takes from
+// it all that someone else may have set up there to wait for its owner: password, passkeys, linked accounts, sessions
+// and grants.
+func (a *Accounts) claim(ctx context.Context, tx store.Tx, row *accountRow, from netip.Addr) error {
+	if row.Verified {
+		return nil
+	}
+	row.Verified = true
+	if err := setVerified(ctx, tx, row.ID, a.now()); err != nil {
+		return err
+	}
+	err := each(ctx, tx, row.ID,
+		`UPDATE accounts SET password = '' WHERE id = $1`,
+		`DELETE FROM account_passkeys WHERE account_id = $1`,
+		`DELETE FROM account_identities WHERE account_id = $1`)
+	if err != nil {
+		return fmt.Errorf("claim an account: %w", err)
+	}
+	if err := a.revokeAll(ctx, tx, row.ID); err != nil {
+		return err
+	}
+	return note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: Claimed, From: from})
+}
+
+// VerifyEmail notes that the person reads mail at the account's address. It fails with [fault.InvalidToken].
+func (a *Accounts) VerifyEmail(ctx context.Context, token string, from netip.Addr) (Account, error) {
+	return a.useOnce(ctx, func(tx store.Tx) (accountRow, error) {
+		row, _, err := a.use(ctx, tx, token, toVerify)
+		if err != nil {
+			return row, err
+		}
+		row.Verified = true
+		if err := setVerified(ctx, tx, row.ID, a.now()); err != nil {
+			return row, err
+		}
+		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: EmailVerified, From: from})
+	})
+}
+
+// UseLink returns the account of a sign-in link, from a mail or from the operator; the caller starts a session for it.
+// A mailed link proves the address: on an account that was not verified it removes what was set up before, the password
+// included. It fails with [fault.InvalidToken].
+func (a *Accounts) UseLink(ctx context.Context, token string, from netip.Addr) (Account, error) {
+	return a.useOnce(ctx, func(tx store.Tx) (accountRow, error) {
+		row, p, err := a.use(ctx, tx, token, toSignIn, byOperator)
+		if err != nil {
+			return row, err
+		}
+		detail := "with a link from the operator"
+		if p == toSignIn {
+			detail = "with a link by mail"
+			if err := a.claim(ctx, tx, &row, from); err != nil {
+				return row, err
+			}
+		}
+		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: detail, From: from})
+	})
+}
+
+// ResetPassword sets the password of a reset link's account and ends all its sessions and grants. The token is used up
+// only if the password will do. It fails with [fault.InvalidToken], or [fault.Validation] about the password.
+func (a *Accounts) ResetPassword(ctx context.Context, token, password string, from netip.Addr) (Account, error) {
+	email, err := a.resetEmail(ctx, token)
+	if err != nil {
+		return Account{}, err
+	}
+	hash, err := a.hashNew(ctx, email, password)
+	if err != nil {
+		return Account{}, err
+	}
+	account, err := a.useOnce(ctx, func(tx store.Tx) (accountRow, error) {
+		row, _, err := a.use(ctx, tx, token, toReset)
+		if err != nil {
+			return row, err
+		}
+		if err := a.claim(ctx, tx, &row, from); err != nil {
+			return row, err
+		}
+		if err := setPassword(ctx, tx, row.ID, hash); err != nil {
+			return row, err
+		}
+		if err := a.revokeAll(ctx, tx, row.ID); err != nil {
+			return row, err
+		}
+		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: PasswordReset, From: from})
+	})
+	if err != nil {
+		return Account{}, err
+	}
+	a.brake.succeeded(account.Email)
+	a.mailNotice(account.Email, changedMail)
+	return account, nil
+}
+
+// resetEmail looks at a token before a password is hashed for it, which strangers could otherwise ask for at no cost.
+func (a *Accounts) resetEmail(ctx context.Context, token string) (email string, err error) {
+	err = a.db.Read(ctx, func(tx store.Tx) error {
+		return tx.QueryRow(ctx, `SELECT a.email FROM account_tokens t JOIN accounts a ON a.id = t.account_id
+			WHERE t.hash = $1 AND t.purpose = $2 AND t.expires > $3`, digest(token), toReset, store.Micros(a.now())).Scan(&email)
+	})
+	if store.IsNoRows(err) {
+		return "", errLink()
+	}
+	if err != nil {
+		return "", fmt.Errorf("read a token: %w", err)
+	}
+	return email, nil
+}
+
+func (a *Accounts) useOnce(ctx context.Context, fn func(store.Tx) (accountRow, error)) (Account, error) {
+	var row accountRow
+	err := a.db.Tx(ctx, func(tx store.Tx) (err error) {
+		row, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		return Account{}, fmt.Errorf("use a link: %w", err)
+	}
+	return row.Account, nil
+}
+
+// Link returns a one-time sign-in address for the operator to hand over, good for a day. It fails with
+// [fault.NotFound].
+func (a *Accounts) Link(ctx context.Context, email string) (string, error) {
+	found, err := a.Find(ctx, email)
+	if err != nil {
+		return "", err
+	}
+	address, err := a.link(ctx, byOperator, found.ID)
+	if err != nil {
+		return "", fmt.Errorf("make a link: %w", err)
+	}
+	return address, nil
+}
+
+// Invite returns a one-time address at which someone may sign up while the mode is [Invite], good for two weeks.
+func (a *Accounts) Invite(ctx context.Context) (address string, err error) {
+	err = a.db.Tx(ctx, func(tx store.Tx) error {
+		token, err := a.newToken(ctx, tx, toSignUp, "")
+		address = a.cfg.BaseURL + SignUpPath + "?" + url.Values{InviteParameter: {token}}.Encode()
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("invite: %w", err)
+	}
+	return address, nil
+}
+
+func errInvite() error {
+	return fault.New(fault.Forbidden, "sign-up needs an invitation that was not used yet").WithHint("ask the operator for one")
+}
+
+// checkInvite looks at an invitation before anything is done for it.
+func (a *Accounts) checkInvite(ctx context.Context, invite string) error {
+	if a.cfg.Signup != Invite {
+		return nil
+	}
+	var one int
+	err := a.db.Read(ctx, func(tx store.Tx) error {
+		return tx.QueryRow(ctx, `SELECT 1 FROM account_tokens WHERE hash = $1 AND purpose = $2 AND expires > $3`,
+			digest(invite), toSignUp, store.Micros(a.now())).Scan(&one)
+	})
+	if store.IsNoRows(err) {
+		return errInvite()
+	}
+	if err != nil {
+		return fmt.Errorf("read an invitation: %w", err)
+	}
+	return nil
+}
+
+// useInvite uses an invitation up, where one is needed.
+func (a *Accounts) useInvite(ctx context.Context, tx store.Tx, invite string) error {
+	if a.cfg.Signup != Invite {
+		return nil
+	}
+	_, _, err := a.use(ctx, tx, invite, toSignUp)
+	if fault.Is(err, fault.InvalidToken) {
+		return errInvite()
+	}
+	return err
+}

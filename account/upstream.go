@@ -1,0 +1,351 @@
+package account
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/namewharf/namewharf/cache"
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A Provider is an OpenID provider at which people may sign in. The client there must have the redirect address
+// BaseURL + [CallbackPath](ID).
+type Provider struct {
+	ID           string // in addresses and in the database: lower-case letters, digits and hyphens; never changed
+	Name         string // on the button
+	Issuer       string // its discovery document is below /.well-known/openid-configuration
+	ClientID     string
+	ClientSecret string
+	Scopes       []string // beyond openid and email
+}
+
+// CallbackPath is where a provider sends people back to; its page calls [Accounts.FinishUpstream].
+func CallbackPath(provider string) string { return "/signin/with/" + provider + "/callback" }
+
+// A Button is a provider as a page shows it.
+type Button struct{ ID, Name string }
+
+// Limits towards providers.
+const (
+	upstreamTime = 10 * time.Second // one request
+	upstreamBody = 1 << 20          // bytes of one answer
+	discoverLife = 24 * time.Hour   // their documents change rarely
+)
+
+const upstreamKind = "upstream sign-in"
+
+// An upstream is a provider in use.
+type upstream struct {
+	Provider
+	client   *http.Client
+	redirect string
+	now      func() time.Time
+
+	discovered *cache.Cache[struct{}, *oidc.Provider] // the one document
+}
+
+var providerID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+func newUpstreams(cfg Config) ([]*upstream, error) {
+	client := *cfg.HTTP
+	client.Transport = bounded{client.Transport}
+	var all []*upstream
+	for _, p := range cfg.OIDC {
+		issuer, err := url.Parse(p.Issuer)
+		switch {
+		case !providerID.MatchString(p.ID):
+			return nil, errors.New("a provider's id must be lower-case letters, digits and hyphens")
+		case slices.ContainsFunc(all, func(u *upstream) bool { return u.ID == p.ID }):
+			return nil, fmt.Errorf("there are two providers %s", p.ID)
+		case err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" || !loopback(issuer.Hostname())):
+			return nil, fmt.Errorf("provider %s: the issuer must be an https address", p.ID)
+		case p.ClientID == "":
+			return nil, fmt.Errorf("provider %s: the client id is missing", p.ID)
+		}
+		if p.Name == "" {
+			p.Name = p.ID
+		}
+		all = append(all, &upstream{
+			Provider: p, client: &client, redirect: cfg.BaseURL + CallbackPath(p.ID), now: cfg.Now,
+			discovered: cache.New(cache.Config[struct{}, *oidc.Provider]{Entries: 1, Now: cfg.Now}),
+		})
+	}
+	return all, nil
+}
+
+// bounded cuts answers that are too long.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := b.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	resp, err := next.RoundTrip(r)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, upstreamBody), resp.Body}
+	}
+	return resp, err
+}
+
+// Providers lists the upstream providers for buttons.
+func (a *Accounts) Providers() []Button {
+	buttons := make([]Button, len(a.upstreams))
+	for i, u := range a.upstreams {
+		buttons[i] = Button{u.ID, u.Name}
+	}
+	return buttons
+}
+
+// upstreamFlow is what the browser brings back from a provider.
+type upstreamFlow struct {
+	Provider string `json:"provider"`
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+	Account  string `json:"account,omitzero"` // of the person who links the provider to it
+	Invite   string `json:"invite,omitzero"`
+}
+
+// BeginUpstream sends a person to a provider: the browser is redirected to address, and keeps flow in a cookie of its
+// own until it comes back. With an accountID, who comes back is linked to that account; the caller makes sure that it is
+// the person's own. An invitation is used if an account has to be made. It fails with [fault.NotFound] for an unknown
+// provider, and with [fault.Unavailable] when the provider does not answer.
+func (a *Accounts) BeginUpstream(ctx context.Context, provider, accountID, invite string) (address, flow string, err error) {
+	u, err := a.upstream(provider)
+	if err != nil {
+		return "", "", err
+	}
+	cfg, _, err := u.config(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	f := upstreamFlow{
+		Provider: u.ID, Account: accountID, Invite: invite, Verifier: oauth2.GenerateVerifier(),
+		State: base64.RawURLEncoding.EncodeToString(random(24)), Nonce: base64.RawURLEncoding.EncodeToString(random(24)),
+	}
+	flow, err = seal(a.flows, upstreamKind, a.now(), f)
+	if err != nil {
+		return "", "", err
+	}
+	return cfg.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), flow, nil
+}
+
+func (a *Accounts) upstream(id string) (*upstream, error) {
+	i := slices.IndexFunc(a.upstreams, func(u *upstream) bool { return u.ID == id })
+	if i < 0 {
+		return nil, fault.New(fault.NotFound, "there is no such provider")
+	}
+	return a.upstreams[i], nil
+}
+
+// config is the provider's discovered configuration, as a client and as a judge of ID tokens.
+func (u *upstream) config(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
+	found, err := u.discovered.Load(ctx, struct{}{}, func(ctx context.Context) (*oidc.Provider, time.Time, error) {
+		p, err := oidc.NewProvider(oidc.ClientContext(ctx, u.client), u.Issuer)
+		return p, u.now().Add(discoverLife), err
+	})
+	if err != nil {
+		return nil, nil, u.unavailable(err)
+	}
+	cfg := &oauth2.Config{
+		ClientID: u.ClientID, ClientSecret: u.ClientSecret, RedirectURL: u.redirect,
+		Endpoint: found.Endpoint(), Scopes: append([]string{oidc.ScopeOpenID, "email"}, u.Scopes...),
+	}
+	return cfg, found.Verifier(&oidc.Config{ClientID: u.ClientID, Now: u.now}), nil
+}
+
+// unavailable is a fault that keeps its cause for the log.
+func (u *upstream) unavailable(cause error) error {
+	f := fault.New(fault.Unavailable, "%s does not answer as it should", u.Name).WithHint("try again, or sign in by other means").WithRetry(30 * time.Second)
+	return fmt.Errorf("upstream %s: %w: %w", u.ID, f, cause)
+}
+
+// identity is who a provider says someone is.
+type identity struct {
+	subject  string
+	email    string // normalized
+	verified bool
+}
+
+// FinishUpstream returns the account of who comes back from the provider with the query; the caller starts a session for
+// it. The account is the one linked to the person there; or the one that the flow names; or the one with the address
+// that the provider has verified, which is linked then; or it is made, if sign-up allows it.
+//
+// It fails with [fault.InvalidToken] on a flow that is old, used or not of this answer, with [fault.Forbidden] when the
+// person or the provider declines, the address is not verified there, or sign-up is closed, with [fault.Conflict] when
+// the person there is linked to another account, and with [fault.Unavailable].
+func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, query url.Values, from netip.Addr) (Account, error) {
+	f, err := open[upstreamFlow](a.flows, upstreamKind, a.now(), flow)
+	if err != nil {
+		return Account{}, err
+	}
+	if f.Data.Provider != provider || subtle.ConstantTimeCompare([]byte(f.Data.State), []byte(query.Get("state"))) != 1 {
+		return Account{}, fault.New(fault.InvalidToken, "this answer belongs to another attempt").WithHint("begin again")
+	}
+	u, err := a.upstream(provider)
+	if err != nil {
+		return Account{}, err
+	}
+	if iss := query.Get("iss"); iss != "" && iss != u.Issuer { // RFC 9207, section 2.4
+		return Account{}, fault.New(fault.InvalidToken, "this answer comes from another provider").WithHint("begin again")
+	}
+	if query.Has("error") {
+		return Account{}, fault.New(fault.Forbidden, "the sign-in at %s was not completed", u.Name)
+	}
+	who, err := u.redeem(ctx, query.Get("code"), f.Data)
+	if err != nil {
+		return Account{}, err
+	}
+	var row accountRow
+	err = a.db.Tx(ctx, func(tx store.Tx) (err error) {
+		if err := spend(ctx, tx, f.Nonce, f.Expires); err != nil {
+			return err
+		}
+		row, err = a.settle(ctx, tx, u, who, f.Data, from)
+		return err
+	})
+	if err != nil {
+		return Account{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
+	}
+	return row.Account, nil
+}
+
+// redeem exchanges the code and checks the ID token.
+func (u *upstream) redeem(ctx context.Context, code string, f upstreamFlow) (identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*upstreamTime)
+	defer cancel()
+	cfg, verifier, err := u.config(ctx)
+	if err != nil {
+		return identity{}, err
+	}
+	token, err := cfg.Exchange(oidc.ClientContext(ctx, u.client), code, oauth2.VerifierOption(f.Verifier))
+	if err != nil {
+		var refused *oauth2.RetrieveError
+		if errors.As(err, &refused) && refused.ErrorCode != "" { // whose text repeats the answer
+			err = errors.New("the token endpoint answers " + clean(refused.ErrorCode, 50))
+		}
+		return identity{}, u.unavailable(err)
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return identity{}, u.unavailable(errors.New("no ID token"))
+	}
+	checked, err := verifier.Verify(ctx, raw)
+	if err != nil {
+		return identity{}, u.unavailable(err)
+	}
+	if subtle.ConstantTimeCompare([]byte(checked.Nonce), []byte(f.Nonce)) != 1 {
+		return identity{}, u.unavailable(errors.New("the ID token is for another attempt"))
+	}
+	var claims struct {
+		Email    string `json:"email"`
+		Verified any    `json:"email_verified"` // a boolean, or a text at some providers
+	}
+	if err := checked.Claims(&claims); err != nil {
+		return identity{}, u.unavailable(err)
+	}
+	who := identity{subject: checked.Subject, verified: claims.Verified == true || claims.Verified == "true"}
+	if who.email, err = normalizeEmail(claims.Email); err != nil {
+		who.email, who.verified = "", false
+	}
+	return who, nil
+}
+
+// settle finds, links or makes the account of an identity.
+func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (accountRow, error) {
+	signedIn := func(row accountRow) (accountRow, error) {
+		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "at " + u.Name, From: from})
+	}
+	row, linked, err := findIdentity(ctx, tx, u.ID, who.subject)
+	switch {
+	case err != nil:
+		return accountRow{}, err
+	case linked && f.Account != "" && f.Account != row.ID:
+		return accountRow{}, fault.New(fault.Conflict, "this account at %s belongs to another account here", u.Name)
+	case linked:
+		return signedIn(row)
+	}
+	if f.Account != "" {
+		row, err = a.mustFind(ctx, tx, f.Account)
+	} else {
+		row, err = a.settleByEmail(ctx, tx, u, who, f, from)
+	}
+	if err != nil {
+		return accountRow{}, err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO account_identities (provider, subject, account_id, created) VALUES ($1, $2, $3, $4)`,
+		u.ID, who.subject, row.ID, store.Micros(a.now()))
+	if err != nil {
+		return accountRow{}, fmt.Errorf("link an identity: %w", err)
+	}
+	if err := note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: ProviderLinked, Detail: u.Name, From: from}); err != nil {
+		return accountRow{}, err
+	}
+	return signedIn(row)
+}
+
+// settleByEmail finds or makes the account of an address that the provider has verified. One that was never verified
+// here is claimed: whoever set it up did not show to own the address.
+func (a *Accounts) settleByEmail(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (accountRow, error) {
+	if !who.verified {
+		return accountRow{}, fault.New(fault.Forbidden, "%s does not say that your e-mail address is verified", u.Name).WithHint("sign up by e-mail, then link the account")
+	}
+	row, found, err := findTx(ctx, tx, "email", who.email)
+	if err != nil {
+		return accountRow{}, err
+	}
+	if found {
+		err := a.claim(ctx, tx, &row, from)
+		return row, err
+	}
+	if a.cfg.Signup == Closed {
+		return accountRow{}, fault.New(fault.Forbidden, "sign-up is closed").WithHint("ask the operator for an account")
+	}
+	if err := a.useInvite(ctx, tx, f.Invite); err != nil {
+		return accountRow{}, err
+	}
+	row = a.newRow(who.email, "")
+	row.Verified = true
+	if _, err := insertAccount(ctx, tx, row, a.now()); err != nil {
+		return accountRow{}, err
+	}
+	return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedUp, Detail: "at " + u.Name, From: from})
+}
+
+func (a *Accounts) mustFind(ctx context.Context, tx store.Tx, id string) (accountRow, error) {
+	row, found, err := findTx(ctx, tx, "id", id)
+	if err == nil && !found {
+		err = errNoAccount()
+	}
+	return row, err
+}
+
+func findIdentity(ctx context.Context, tx store.Tx, provider, subject string) (accountRow, bool, error) {
+	var id string
+	err := tx.QueryRow(ctx, `SELECT account_id FROM account_identities WHERE provider = $1 AND subject = $2`, provider, subject).Scan(&id)
+	if store.IsNoRows(err) {
+		return accountRow{}, false, nil
+	}
+	if err != nil {
+		return accountRow{}, false, fmt.Errorf("read an identity: %w", err)
+	}
+	return findTx(ctx, tx, "id", id)
+}
