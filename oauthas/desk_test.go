@@ -1,0 +1,286 @@
+package oauthas
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+const (
+	issuer  = "https://names.example"
+	apiURL  = issuer + "/api"
+	mcpURL  = issuer + "/mcp"
+	doorURL = issuer + "/mcp/signed-in"
+	away    = "https://mcp.example/mcp"
+)
+
+// A clock shows the time that a test sets.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// A desk is a server with a clock, a log and a person who is signed in.
+type desk struct {
+	testing.TB
+	*Server
+	clock   *clock
+	log     *buffer
+	session SessionRef
+}
+
+// buffer is a bytes.Buffer for several goroutines.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// newDesk opens a desk on the database. Tweaks change its configuration.
+func newDesk(t testing.TB, db *store.DB, tweaks ...func(*Config)) *desk {
+	t.Helper()
+	d := &desk{TB: t, clock: newClock(), log: &buffer{}, session: SessionRef{ID: "ses_1", AccountID: "acc_1"}}
+	cfg := Config{
+		DB: db, Now: d.clock.Now, Issuer: issuer, Resources: []string{issuer, apiURL, mcpURL, doorURL, away},
+		Logger: slog.New(slog.NewJSONHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})), NoLimits: true,
+	}
+	for _, tweak := range tweaks {
+		tweak(&cfg)
+	}
+	s, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	d.Server = s
+	return d
+}
+
+// lite opens a desk on SQLite, for tests that have nothing to do with the engine.
+func lite(t testing.TB, tweaks ...func(*Config)) *desk {
+	t.Helper()
+	return newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), tweaks...)
+}
+
+// each runs the test with a desk on each engine.
+func each(t *testing.T, test func(t *testing.T, d *desk), tweaks ...func(*Config)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newDesk(t, db, tweaks...)) })
+}
+
+// answer is what an HTTP endpoint said.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	json   map[string]any
+}
+
+func (a answer) get(name string) string {
+	s, _ := a.json[name].(string)
+	return s
+}
+
+func (d *desk) do(r *http.Request) answer {
+	d.Helper()
+	w := httptest.NewRecorder()
+	d.Handler().ServeHTTP(w, r)
+	a := answer{status: w.Code, header: w.Header(), body: w.Body.String()}
+	if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+		if err := json.Unmarshal(w.Body.Bytes(), &a.json); err != nil {
+			d.Fatalf("answer is not JSON: %s", a.body)
+		}
+	}
+	return a
+}
+
+func (d *desk) get(path string) answer {
+	d.Helper()
+	return d.do(httptest.NewRequest(http.MethodGet, path, nil))
+}
+
+func (d *desk) post(path, contentType, body string) answer {
+	d.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	return d.do(r)
+}
+
+func (d *desk) form(path string, params url.Values) answer {
+	d.Helper()
+	return d.post(path, "application/x-www-form-urlencoded", params.Encode())
+}
+
+func (d *desk) token(params url.Values) answer { d.Helper(); return d.form(tokenPath, params) }
+
+// register registers a client with the redirects.
+func (d *desk) register(redirects ...string) string {
+	d.Helper()
+	body, _ := json.Marshal(map[string]any{"redirect_uris": redirects, "client_name": "Ember"})
+	a := d.post(registerPath, "application/json", string(body))
+	if a.status != http.StatusCreated {
+		d.Fatalf("register %q: got %d %s", redirects, a.status, a.body)
+	}
+	return a.get("client_id")
+}
+
+// pkce returns a verifier and its challenge.
+func pkce() (verifier, challenge string) {
+	b := make([]byte, 32)
+	rand.Read(b)
+	verifier = base64.RawURLEncoding.EncodeToString(b)
+	sum := sha256.Sum256([]byte(verifier))
+	return verifier, base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// params are a good authorization request, with changes; an empty list removes a parameter.
+func params(client, redirect, challenge string, changes url.Values) url.Values {
+	p := url.Values{
+		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "state": {"xyz"},
+		"code_challenge": {challenge}, "code_challenge_method": {"S256"},
+	}
+	maps.Copy(p, changes)
+	return p
+}
+
+func (d *desk) authorize(p url.Values, session SessionRef) Decision {
+	d.Helper()
+	decision, err := d.Authorize(d.Context(), AuthorizeRequest{Params: p, Session: session})
+	if err != nil {
+		d.Fatalf("authorize: %v", err)
+	}
+	return decision
+}
+
+// answered is the person's answer to the question that an authorization request leads to.
+func (d *desk) answered(p url.Values, allow bool) url.Values {
+	d.Helper()
+	consent, ok := d.authorize(p, d.session).(Consent)
+	if !ok {
+		d.Fatalf("authorize %v: got %#v, want a question", p, d.authorize(p, d.session))
+	}
+	decision, err := d.Answer(d.Context(), consent.Interaction, d.session, allow)
+	if err != nil {
+		d.Fatalf("answer: %v", err)
+	}
+	return query(d, decision)
+}
+
+// query is that of the URL that a decision leads to.
+func query(t testing.TB, decision Decision) url.Values {
+	t.Helper()
+	redirect, ok := decision.(Redirect)
+	if !ok {
+		t.Fatalf("got %#v, want a redirect", decision)
+	}
+	u, err := url.Parse(redirect.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query()
+}
+
+const appRedirect = "https://app.example/cb"
+
+// code gets a code for a fresh client, and what redeems it.
+func (d *desk) code(changes url.Values) url.Values {
+	d.Helper()
+	verifier, challenge := pkce()
+	client := d.register(appRedirect)
+	q := d.answered(params(client, appRedirect, challenge, changes), true)
+	if q.Get("code") == "" {
+		d.Fatalf("got %v, want a code", q)
+	}
+	return url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {client}, "code": {q.Get("code")},
+		"redirect_uri": {appRedirect}, "code_verifier": {verifier},
+	}
+}
+
+// A pass is a client with its tokens.
+type pass struct{ client, access, refresh string }
+
+func (p pass) renewal() url.Values {
+	return url.Values{"grant_type": {"refresh_token"}, "client_id": {p.client}, "refresh_token": {p.refresh}}
+}
+
+// pass signs a fresh client in.
+func (d *desk) pass(changes url.Values) pass {
+	d.Helper()
+	p := d.code(changes)
+	a := d.token(p)
+	if a.status != http.StatusOK {
+		d.Fatalf("redeem: got %d %s", a.status, a.body)
+	}
+	return pass{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
+}
+
+// renew refreshes and must succeed.
+func (d *desk) renew(p pass) pass {
+	d.Helper()
+	a := d.token(p.renewal())
+	if a.status != http.StatusOK {
+		d.Fatalf("refresh: got %d %s", a.status, a.body)
+	}
+	return pass{p.client, a.get("access_token"), a.get("refresh_token")}
+}
+
+// wantError holds an answer against a status and an OAuth error code.
+func (d *desk) wantError(what string, a answer, status int, code string) {
+	d.Helper()
+	if a.status != status || a.get("error") != code {
+		d.Errorf("%s: got %d %s, want %d %s", what, a.status, a.body, status, code)
+	}
+}
+
+// wantGood checks that the token is good, or not, at the resource.
+func (d *desk) wantGood(what, token, resource string, want bool) {
+	d.Helper()
+	caller, err := d.Caller(d.Context(), token, resource)
+	switch {
+	case want && (err != nil || caller.Account != d.session.AccountID):
+		d.Errorf("%s at %s: got %v, %v, want it to be good", what, resource, caller, err)
+	case !want && !fault.Is(err, fault.InvalidToken):
+		d.Errorf("%s at %s: got %v, %v, want %s", what, resource, caller, err, fault.InvalidToken)
+	}
+}
