@@ -41,6 +41,10 @@ type Operation[In, Out any] struct {
 	Keeps  time.Duration                      // how long any cache may keep a public answer; zero: it must revalidate
 	Wrap   func(In, error) error              // rewrites the errors of Do for this operation; nil: none
 
+	// ToolDefaults are what optional fields of the input are taken for when a tool call leaves them out, where that
+	// is something else than their zero value, which it is everywhere else. Empty: nothing is.
+	ToolDefaults Object
+
 	Example In // a call that works against the demo data
 	Do      func(context.Context, In) (Out, error)
 
@@ -103,6 +107,8 @@ type Op struct {
 	Varies           bool               // different callers may get different answers
 	In, Out          *jsonschema.Schema // schemas of input and output, types inlined
 	Example          json.RawMessage    // an input that works against the demo data
+
+	toolDefaults map[string]json.RawMessage
 
 	check *checker
 	begin func(ctx context.Context, o *Op, raw []byte) (*Call, error)
@@ -176,6 +182,10 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	if err := check.check(example); err != nil {
 		return nil, fmt.Errorf("the example does not fit the schema: %w", err)
 	}
+	toolDefaults, err := readToolDefaults(d.ToolDefaults, in)
+	if err != nil {
+		return nil, err
+	}
 	if d.Route.Status == 0 {
 		d.Route.Status = http.StatusOK
 	}
@@ -183,8 +193,9 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	return &Op{
 		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
 		Effect: d.Effect, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
-		Varies: d.Varies || d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
-		begin:  d.beginner(set, newFiller(reflect.TypeFor[Out]())),
+		toolDefaults: toolDefaults,
+		Varies:       d.Varies || d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
+		begin:        d.beginner(set, newFiller(reflect.TypeFor[Out]())),
 		zero: func() any {
 			var out Out
 			newFiller(reflect.TypeFor[Out]()).fill(reflect.ValueOf(&out).Elem())

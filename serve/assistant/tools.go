@@ -18,7 +18,7 @@ import (
 // newTool describes an operation as a tool. The value is built by hand: mcp.NewTool sets a schema of its own beside a
 // raw one, which then fails to encode, and takes every tool for destructive unless told otherwise.
 func newTool(o *op.Op) (mcp.Tool, error) {
-	in, err := json.Marshal(o.In)
+	in, err := json.Marshal(o.ToolIn())
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("schema of the input of %s: %w", o.Name, err)
 	}
@@ -95,7 +95,7 @@ func call(ctx context.Context, via carrier, o *op.Op, params *mcp.CallToolParams
 	if token := progressToken(params.Meta); token != nil {
 		ctx = op.WithEmitter(ctx, progress(via, token))
 	}
-	c, err := o.Begin(ctx, raw)
+	c, err := o.Begin(ctx, o.ToolInput(raw))
 	if err != nil {
 		if over := via.charge(o.Refused()); over != nil {
 			return op.Answer{}, over
