@@ -17,8 +17,8 @@ help: ## list the targets
 run: build ## serve the public API, MCP and pages with demo data on $(ADDR)
 	./bin/publicapi -demo -addr $(ADDR)
 
-build: ## build the programs into bin/
-	go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
+build: ## build the programs into bin/; they need no C library
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
 
 test: setup lint go outside ## install what the tests need, then run all of them
 	@echo "all tests passed"
