@@ -57,7 +57,12 @@ func (s *service) checkDomains() op.Operation[CheckIn, CheckOut] {
 }
 
 func checkCost(_ context.Context, in CheckIn) []op.Charge {
-	return []op.Charge{{Class: op.Lookup, Count: (len(in.Domains) + namesPerLookup - 1) / namesPerLookup}}
+	return lookupsFor(len(in.Domains))
+}
+
+// lookupsFor is what it costs to ask about many names in one call.
+func lookupsFor(names int) []op.Charge {
+	return []op.Charge{{Class: op.Lookup, Count: (names + namesPerLookup - 1) / namesPerLookup}}
 }
 
 func (s *service) check(ctx context.Context, in CheckIn) (CheckOut, error) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
@@ -24,6 +25,8 @@ type Config struct {
 	Suffix  []string // under which a label is searched; nil: [DefaultSuffixes]
 	Secret  []byte   // seals cursors; the same in all processes and after a restart
 	Now     func() time.Time
+
+	Portfolio *portfolio.Portfolio // nil: there are no accounts, nor operations on their names
 }
 
 // APIVersion is the version of the public API's contract, as /openapi.json and the tool list state it. A change of
@@ -59,7 +62,7 @@ func New(cfg Config) *op.Set {
 	for _, suffix := range cfg.Suffix {
 		s.suffixes = append(s.suffixes, fqdn.MustParse(suffix))
 	}
-	return op.NewSet(cfg.Now,
+	set := op.NewSet(cfg.Now,
 		s.searchDomain(),
 		s.checkDomains(),
 		s.whoisLookup(),
@@ -68,6 +71,14 @@ func New(cfg Config) *op.Set {
 		s.listTLDs(),
 		s.marketListings(),
 	)
+	if cfg.Portfolio != nil {
+		set.Add(
+			s.addDomain(),
+			s.listDomains(),
+			s.bulkDomains(),
+		)
+	}
+	return set
 }
 
 // stamp changes whenever a listing or a registration price does.

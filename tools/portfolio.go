@@ -1,0 +1,96 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/lookup"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/store"
+)
+
+// RegistryOf is the look-up service as a portfolio sees it.
+func RegistryOf(l *lookup.Service) portfolio.Registry { return registry{l} }
+
+type registry struct{ *lookup.Service }
+
+// Registration implements [portfolio.Registry].
+func (r registry) Registration(ctx context.Context, name fqdn.Name, afresh bool) (portfolio.Registration, error) {
+	ask := r.Domain
+	if afresh {
+		ask = r.Afresh
+	}
+	a, err := ask(ctx, name)
+	if err != nil {
+		return portfolio.Registration{}, err
+	}
+	found := portfolio.Registration{
+		RegistrarID: a.Record.Registrar.IANAID, Registrar: a.Record.Registrar.Name,
+		Created: a.Record.Created, Expires: a.Record.Expires,
+	}
+	switch {
+	case a.Status == lookup.Registered && a.Source != "":
+		return found, nil
+	case a.Status == lookup.Available, a.Status == lookup.Reserved, a.Status == lookup.Expiring:
+		found.Ended = true
+		return found, nil
+	}
+	wait := time.Minute
+	if !a.RetryAt.IsZero() {
+		wait = max(time.Second, a.RetryAt.Sub(a.CheckedAt))
+	}
+	return portfolio.Registration{}, fault.New(fault.Unavailable, "the registry does not say how the domain is registered").
+		WithHint("send it again later").WithRetry(wait)
+}
+
+// MarketOf is what is really sold as a portfolio sees it.
+func MarketOf(m *market.Market, now func() time.Time) portfolio.Market { return shelf{m, now} }
+
+type shelf struct {
+	*market.Market
+	now func() time.Time
+}
+
+func seller(account string) market.Seller {
+	return market.Seller{Environment: market.Live, ID: account}
+}
+
+// Prices implements [portfolio.Market].
+func (s shelf) Prices(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (map[fqdn.Name]money.Amount, error) {
+	open, err := seller(account).Open(ctx, tx, names)
+	prices := make(map[fqdn.Name]money.Amount, len(open))
+	for _, l := range open {
+		prices[l.Domain] = money.Amount{Cents: l.PriceCents, Currency: l.Currency}
+	}
+	return prices, err
+}
+
+// Offer implements [portfolio.Market].
+func (s shelf) Offer(ctx context.Context, tx store.Tx, account string, names []fqdn.Name, price money.Amount, shown bool) (map[fqdn.Name]error, error) {
+	to := market.Pending
+	if shown {
+		to = market.Listed
+	}
+	return seller(account).Put(ctx, tx, names, price, to, s.now())
+}
+
+// Show implements [portfolio.Market].
+func (s shelf) Show(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (map[fqdn.Name]error, error) {
+	return seller(account).Turn(ctx, tx, names, market.Listed, s.now())
+}
+
+// Suspend implements [portfolio.Market].
+func (s shelf) Suspend(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
+	_, err := seller(account).Turn(ctx, tx, names, market.Suspended, s.now())
+	return err
+}
+
+// Withdraw implements [portfolio.Market].
+func (s shelf) Withdraw(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
+	_, err := seller(account).Turn(ctx, tx, names, market.Withdrawn, s.now())
+	return err
+}
