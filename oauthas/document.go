@@ -2,23 +2,21 @@ package oauthas
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"code.dny.dev/ssrf"
-	"crypto/x509"
-	"net"
-
-	"crypto/tls"
 
 	"github.com/namewharf/namewharf/cache"
 )
@@ -111,9 +109,14 @@ func checkDocumentID(id string) error {
 	return checkWeb(u)
 }
 
-func dotSegments(p string) bool {
-	clean := path.Clean(p)
-	return clean != strings.TrimSuffix(p, "/") && !strings.Contains(p, "//")
+// dotSegments reports whether an unescaped path has a segment that means another one.
+func dotSegments(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // documentHost is the host that vouches for a client with a document; empty for one that registered.

@@ -1,0 +1,107 @@
+package oauthas
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// rows counts the rows of a table.
+func (d *desk) rows(table string) (n int) {
+	d.Helper()
+	err := d.cfg.DB.Read(d.Context(), func(tx store.Tx) error {
+		return tx.QueryRow(d.Context(), `SELECT COUNT(*) FROM `+table).Scan(&n)
+	})
+	if err != nil {
+		d.Fatal(err)
+	}
+	return n
+}
+
+func (d *desk) mustTidy() {
+	d.Helper()
+	if err := d.tidy(d.Context()); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func TestUnusedClientsAreRemoved(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, d *desk) {
+		unused := d.register(appRedirect)
+		p := d.pass(nil)
+		revoked := d.pass(nil)
+		want := func(when, client string, want bool) {
+			t.Helper()
+			d.mustTidy()
+			_, err := d.client(t.Context(), client)
+			if want && err != nil || !want && !errors.Is(err, errUnknownClient) {
+				t.Errorf("%s: got %v, want the client there: %v", when, err, want)
+			}
+		}
+		d.clock.advance(UnusedLife - time.Second)
+		want("before 7 days", unused, true)
+		if a := d.form(revokePath, map[string][]string{"token": {revoked.refresh}}); a.status != 200 {
+			t.Fatalf("revoke: got %d", a.status)
+		}
+		d.clock.advance(time.Second)
+		want("after 7 days", unused, false)
+		want("after 7 days with a grant", p.client, true)
+		want("just after its grant was revoked", revoked.client, true)
+		d.clock.advance(UnusedLife)
+		want("7 days after its grant was revoked", revoked.client, false)
+		d.clock.advance(RefreshLife)
+		want("when its grant has expired", p.client, true)
+		d.clock.advance(UnusedLife)
+		want("7 days after its grant has expired", p.client, false)
+	})
+}
+
+func TestWhatIsOverIsRemoved(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, d *desk) {
+		p := d.pass(nil)
+		for range 3 {
+			p = d.renew(p)
+		}
+		d.code(nil) // not redeemed
+		_, challenge := pkce()
+		d.authorize(params(p.client, appRedirect, challenge, nil), d.session)
+		for table, want := range map[string]int{"oauth_access": 4, "oauth_refresh": 4, "oauth_grants": 1, "oauth_codes": 2, "oauth_interactions": 1} {
+			if got := d.rows(table); got != want {
+				t.Errorf("%s: got %d rows, want %d", table, got, want)
+			}
+		}
+		d.clock.advance(AccessLife)
+		d.mustTidy()
+		for table, want := range map[string]int{"oauth_access": 0, "oauth_refresh": 4, "oauth_grants": 1, "oauth_codes": 1, "oauth_interactions": 0} {
+			if got := d.rows(table); got != want {
+				t.Errorf("%s after half an hour: got %d rows, want %d", table, got, want)
+			}
+		}
+		d.clock.advance(GrantLife + 2*time.Hour)
+		d.mustTidy()
+		d.clock.advance(UnusedLife)
+		d.mustTidy()
+		for _, table := range []string{"oauth_access", "oauth_refresh", "oauth_grants", "oauth_codes", "oauth_interactions", "oauth_clients", "oauth_consents"} {
+			if got := d.rows(table); got != 0 {
+				t.Errorf("%s in the end: got %d rows, want none", table, got)
+			}
+		}
+	})
+}
+
+func TestManyRowsAreRemovedInTurns(t *testing.T) {
+	t.Parallel()
+	d := lite(t)
+	for range removedAtOnce + 1 {
+		d.register(appRedirect)
+	}
+	d.clock.advance(UnusedLife)
+	d.mustTidy()
+	if got := d.rows("oauth_clients"); got != 0 {
+		t.Errorf("got %d rows, want none", got)
+	}
+}
