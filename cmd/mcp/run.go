@@ -195,5 +195,8 @@ func serveHTTP(ctx context.Context, config assistant.Config, o *options, environ
 	mux.Handle("/mcp", server.Handler(o.face.BaseURL+"/mcp", false))
 	mux.Handle("/mcp/signed-in", server.Handler(o.face.BaseURL+"/mcp/signed-in", true))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("/", config.Door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		config.Door.WriteError(w, r, o.face.BaseURL, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", o.face.BaseURL))
+	})))
 	return o.face.Serve(ctx, mux, metrics.Handler(), config.Logger, stdout, func() {})
 }

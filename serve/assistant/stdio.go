@@ -255,7 +255,10 @@ func (m *piped) charge([]op.Charge) error { return nil }
 
 func (m *piped) expose(err error) *fault.Error {
 	f := fault.From(err)
-	if f.Code == fault.Internal && !errors.Is(err, context.Canceled) {
+	if f.Code == fault.Internal && errors.Is(err, context.Canceled) {
+		return fault.New(fault.Unavailable, "the call was ended before its answer was ready").WithHint("keep the input open until it is")
+	}
+	if f.Code == fault.Internal {
 		m.pipe.server.cfg.Logger.Error("internal error", slog.String("error", err.Error()))
 	}
 	return f
