@@ -127,7 +127,7 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 		db:     cfg.DB,
 		now:    cfg.Now,
 		log:    cfg.Logger,
-		hasher: newHasher(cmp.Or(cfg.Hashers, defaultHashers)),
+		hasher: newHasher(cmp.Or(cfg.Hashers, defaultHashers), fullCost),
 		brake:  newBrake(),
 		ration: newRation(),
 	}

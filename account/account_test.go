@@ -23,6 +23,9 @@ var (
 
 const passphrase = "seven brave otters"
 
+// cheap is a cost for tests that are about something else.
+var cheap = cost{memory: 64, time: 1, lanes: 1}
+
 // A clock stands still until it is moved.
 type clock struct {
 	mu sync.Mutex
@@ -105,6 +108,7 @@ func newRig(t *testing.T, db *store.DB, change func(*Config)) *rig {
 		t.Fatalf("new accounts: %v", err)
 	}
 	t.Cleanup(a.Close)
+	a.hasher = newHasher(2, cheap)
 	r.Accounts = a
 	return r
 }

@@ -17,13 +17,19 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// The cost of a password hash: Argon2id with 19 MiB, two passes, one lane, as OWASP's password storage guide has it.
+// A cost is what one hash takes.
+type cost struct {
+	memory uint32 // KiB
+	time   uint32 // passes
+	lanes  uint8
+}
+
+// fullCost is Argon2id with 19 MiB, two passes and one lane, as OWASP's password storage guide has it.
+var fullCost = cost{memory: 19 * 1024, time: 2, lanes: 1}
+
 const (
-	hashMemory = 19 * 1024 // KiB
-	hashTime   = 2
-	hashLanes  = 1
-	hashSize   = 32
-	saltSize   = 16
+	hashSize = 32
+	saltSize = 16
 )
 
 // Limits of hashing. A block of 19 MiB becomes garbage with every hash, and the collector lets about as much garbage
@@ -36,16 +42,18 @@ const (
 
 // A hasher hashes and compares passwords, few at a time.
 type hasher struct {
+	cost    cost
 	slots   *semaphore.Weighted
 	waiting atomic.Int64
 	runs    atomic.Int64 // computations of Argon2id so far
 	dummy   string       // a hash that no password has
 }
 
-func newHasher(slots int) *hasher {
+func newHasher(slots int, c cost) *hasher {
 	return &hasher{
+		cost:  c,
 		slots: semaphore.NewWeighted(int64(slots)),
-		dummy: encodeHash(random(saltSize), random(hashSize)),
+		dummy: phc{c, random(saltSize), random(hashSize)}.String(),
 	}
 }
 
@@ -75,9 +83,9 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer release()
-	salt := random(saltSize)
-	h.runs.Add(1)
-	return encodeHash(salt, argon2.IDKey([]byte(password), salt, hashTime, hashMemory, hashLanes, hashSize)), nil
+	p := phc{cost: h.cost, salt: random(saltSize)}
+	p.key = h.key(password, p, hashSize)
+	return p.String(), nil
 }
 
 // matches reports whether the password has the hash. An empty hash, of an account that is unknown or has no password,
@@ -90,22 +98,31 @@ func (h *hasher) matches(hash, password string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return subtle.ConstantTimeCompare(h.key(password, p, len(p.key)), p.key) == 1 && hash != h.dummy, nil
+}
+
+// key is the work.
+func (h *hasher) key(password string, p phc, size int) []byte {
 	h.runs.Add(1)
-	got := argon2.IDKey([]byte(password), p.salt, p.time, p.memory, p.lanes, uint32(len(p.key)))
-	return subtle.ConstantTimeCompare(got, p.key) == 1 && hash != h.dummy, nil
+	return argon2.IDKey([]byte(password), p.salt, p.time, p.memory, p.lanes, uint32(size))
 }
 
-// encodeHash writes a hash in the PHC string format.
-func encodeHash(salt, key []byte) string {
-	b64 := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, hashMemory, hashTime, hashLanes, b64(salt), b64(key))
+// outdated reports whether a hash has other costs than a hash made today.
+func (h *hasher) outdated(hash string) bool {
+	p, err := decodeHash(hash)
+	return err == nil && p.cost != h.cost
 }
 
-// A phc is what a PHC string of Argon2id says.
+// A phc is a hash in the PHC string format.
 type phc struct {
-	time, memory uint32
-	lanes        uint8
-	salt, key    []byte
+	cost
+	salt, key []byte
+}
+
+// String is $argon2id$v=19$m=19456,t=2,p=1$salt$key.
+func (p phc) String() string {
+	b64 := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.time, p.lanes, b64(p.salt), b64(p.key))
 }
 
 var errHash = errors.New("a stored password hash is malformed")
@@ -143,10 +160,4 @@ func decodeHash(s string) (phc, error) {
 		return phc{}, errHash
 	}
 	return p, nil
-}
-
-// outdated reports whether a hash has other costs than a hash made today.
-func outdated(hash string) bool {
-	p, err := decodeHash(hash)
-	return err == nil && (p.memory != hashMemory || p.time != hashTime || p.lanes != hashLanes)
 }

@@ -100,7 +100,7 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 		a.mailToken(row.Account, verifyMail)
 		return Account{}, fault.New(fault.Forbidden, "the e-mail address is not confirmed yet").WithHint("follow the link in the mail that was sent to it")
 	}
-	if outdated(row.password) {
+	if a.hasher.outdated(row.password) {
 		if row.password, err = a.hasher.hash(ctx, password); err != nil {
 			return Account{}, err
 		}

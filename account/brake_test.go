@@ -1,0 +1,152 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// serve is how long an attempt waits that begins now.
+func (b *brake) serve(t *testing.T, email string, from netip.Addr) time.Duration {
+	t.Helper()
+	began := time.Now()
+	must(t, "wait", b.wait(t.Context(), email, placeOf(from), began))
+	return time.Since(began)
+}
+
+func TestFailuresSlowDownAndLockNobodyOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBrake()
+		var waits []time.Duration
+		for range 12 {
+			waits = append(waits, b.serve(t, "ada@names.example", home))
+			b.failed("ada@names.example", placeOf(home))
+		}
+		const ms = time.Millisecond
+		expected := []time.Duration{0, 0, 0, 0, 0, 250 * ms, 500 * ms, 1000 * ms, 2000 * ms, 4000 * ms, 5000 * ms, 5000 * ms}
+		if !slices.Equal(waits, expected) {
+			t.Errorf("waits before a dozen attempts on one account: got %v, want %v", waits, expected)
+		}
+		for range 1000 {
+			b.failed("ada@names.example", placeOf(abroad))
+		}
+		want(t, "wait after a thousand more failures", b.serve(t, "ada@names.example", netip.MustParseAddr("203.0.113.9")), longestDelay)
+		want(t, "wait for another account from another address", b.serve(t, "bob@names.example", netip.MustParseAddr("203.0.113.9")), 0)
+
+		b.succeeded("ada@names.example")
+		want(t, "wait after a success", b.serve(t, "ada@names.example", home), 0)
+	})
+}
+
+func TestFailuresAreForgottenInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBrake()
+		for range freeByAccount + 3 {
+			b.failed("ada@names.example", placeOf(home))
+		}
+		want(t, "at once", b.delay("ada@names.example", placeOf(home)), 2*time.Second)
+		time.Sleep(2 * accountEvery)
+		want(t, "two minutes later", b.delay("ada@names.example", placeOf(home)), 500*time.Millisecond)
+		time.Sleep(2 * accountEvery)
+		want(t, "four minutes later", b.delay("ada@names.example", placeOf(home)), 0)
+	})
+}
+
+func TestFailuresOfAnAddressCountOverItsAccounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, network := newBrake(), netip.MustParseAddr("2001:db8:1:2::1")
+		for i := range freeByAddress + 2 {
+			b.failed(fmt.Sprintf("p%d@names.example", i), placeOf(network))
+		}
+		want(t, "from that address, for an account without failures", b.delay("ada@names.example", placeOf(network)), 4*firstDelay)
+		want(t, "from its network", b.delay("ada@names.example", placeOf(netip.MustParseAddr("2001:db8:1:2:ffff::9"))), 4*firstDelay)
+		want(t, "from the next network", b.delay("ada@names.example", placeOf(netip.MustParseAddr("2001:db8:1:3::1"))), 0)
+		b.succeeded("mallory@names.example")
+		want(t, "after a sign-in to an account of their own", b.delay("ada@names.example", placeOf(network)), 4*firstDelay)
+	})
+}
+
+func TestOneAddressCannotWaitInManyPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBrake()
+		for range freeByAccount + 20 {
+			b.failed("ada@names.example", placeOf(abroad))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		for range maxDelayed {
+			go b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now())
+		}
+		synctest.Wait()
+		wantCode(t, "one more from there", b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now()), fault.RateLimited)
+		want(t, "the owner meanwhile waits", b.serve(t, "ada@names.example", home), longestDelay)
+		cancel()
+		synctest.Wait()
+		want(t, "places still taken", len(b.delayed), 0)
+	})
+}
+
+// A crowd of guesses that begins before the first has failed is sent back to serve the delay that it earned.
+func TestGuessesAtOnceServeTheDelayOfThoseThatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &Accounts{brake: newBrake(), hasher: newHasher(1, cheap)}
+		began := time.Now()
+		tried, refused := make(chan time.Duration, 100), make(chan error, 100)
+		for range 30 {
+			go func() {
+				release, err := a.turn(t.Context(), "ada@names.example", placeOf(abroad), began)
+				if err != nil {
+					refused <- err
+					return
+				}
+				defer release()
+				tried <- time.Since(began)
+				a.brake.failed("ada@names.example", placeOf(abroad))
+			}()
+		}
+		time.Sleep(time.Minute)
+		early := 0
+		for range len(tried) {
+			if <-tried < firstDelay {
+				early++
+			}
+		}
+		want(t, "guesses looked at without delay", early, freeByAccount)
+		want(t, "guesses refused", len(refused), 30-freeByAccount-maxDelayed)
+		wantCode(t, "a refused guess", <-refused, fault.RateLimited)
+	})
+}
+
+func TestGaugesForgetOnlyWhatIsEmpty(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGauges[int](time.Second, 3)
+		for i, ok := range []bool{true, true, true, false} {
+			want(t, fmt.Sprintf("rise %d", i+1), g.add(1, time.Now()), ok)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		want(t, "level after a second and a half", g.level(1, time.Now()), 2)
+		for i := range 2 * maxGauges {
+			g.add(i+2, time.Now())
+		}
+		if held := len(g.young) + len(g.old); held > 2*maxGauges {
+			t.Errorf("counters held: got %d, want at most %d", held, 2*maxGauges)
+		}
+		time.Sleep(10 * time.Second)
+		want(t, "level when all has run out", g.level(1, time.Now()), 0)
+		g.add(1, time.Now())
+		g.add(1, time.Now().Add(time.Minute))
+		g.add(1, time.Now().Add(2*time.Minute))
+		want(t, "counters held after minutes", len(g.young)+len(g.old), 2)
+	})
+}
