@@ -1,0 +1,505 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/batch"
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/lookup"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+	"github.com/namewharf/namewharf/tld"
+	"github.com/namewharf/namewharf/tools"
+)
+
+// An office is the operations with a portfolio, on a database of the test's.
+type office struct {
+	stand
+	db        *store.DB
+	portfolio *portfolio.Portfolio
+}
+
+func newOffice(t testing.TB, db *store.DB) *office {
+	t.Helper()
+	reg, err := registry.Start(registry.Config{Count: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { reg.Close() })
+	file, err := lookup.ParseRegistry(reg.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	look, err := lookup.New(lookup.Config{Suffixes: tld.DefaultTable(), Registry: file, BootstrapURL: lookup.BootstrapOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(look.Close)
+	m, err := market.New(t.Context(), market.Config{DB: db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	names := portfolio.New(portfolio.Config{
+		DB: db, Suffixes: look.Suffixes(), DNS: look, Registry: tools.RegistryOf(look), Market: tools.MarketOf(m, db.Now), Pace: time.Nanosecond,
+	})
+	set := tools.New(tools.Config{
+		Lookup: look, Market: m, Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()),
+		BaseURL: "https://names.example", Secret: make([]byte, 32), Now: time.Now, Portfolio: names,
+	})
+	batch.Add(set)
+	return &office{stand{set, reg, m, look}, db, names}
+}
+
+// as is a context in which the account asks, with the scope for its own names.
+func as(ctx context.Context, account string) context.Context {
+	return op.WithCaller(ctx, op.Caller{Account: account, Scopes: []string{op.ScopeDomains}})
+}
+
+func (o *office) add(ctx context.Context, t testing.TB, domain string) tools.AddOut {
+	t.Helper()
+	out, err := call[tools.AddOut](ctx, t, &o.stand, "add_domain", fmt.Sprintf(`{"domain":%q}`, domain))
+	if err != nil {
+		t.Fatalf("add_domain(%s): %v", domain, err)
+	}
+	return out
+}
+
+// publish puts the proof of the claim into the DNS beside what stands there.
+func (o *office) publish(claims ...tools.AddOut) {
+	values := map[string][]string{}
+	for _, c := range claims {
+		values[c.Proof.Name] = append(values[c.Proof.Name], c.Proof.Value)
+	}
+	for name, v := range values {
+		o.registry.SetTXT(name, append(v, "v=spf1 -all")...)
+	}
+}
+
+// bulk runs an op and returns its results as "domain ok" or "domain code", in order.
+func (o *office) bulk(ctx context.Context, t testing.TB, in string) string {
+	t.Helper()
+	out, err := call[tools.BulkOut](ctx, t, &o.stand, "bulk_domains", in)
+	if err != nil {
+		t.Fatalf("bulk_domains(%s): %v", in, err)
+	}
+	var lines []string
+	for _, r := range out.Results {
+		if r.OK {
+			lines = append(lines, r.Domain+" ok")
+		} else {
+			lines = append(lines, r.Domain+" "+string(r.Error.Code))
+		}
+	}
+	return strings.Join(lines, ", ")
+}
+
+func (o *office) mustOwn(ctx context.Context, t testing.TB, domains ...string) {
+	t.Helper()
+	for _, d := range domains {
+		o.publish(o.add(ctx, t, d))
+	}
+	in, _ := json.Marshal(map[string]any{"op": "verify", "domains": domains})
+	if got := o.bulk(ctx, t, string(in)); strings.Count(got, " ok") != len(domains) {
+		t.Fatalf("verify: %s", got)
+	}
+}
+
+// portfolioOf is the account's names as "domain status price", page by page.
+func (o *office) portfolioOf(ctx context.Context, t testing.TB) string {
+	t.Helper()
+	var lines []string
+	in := `{"limit":2}`
+	for {
+		out, err := call[tools.DomainsOut](ctx, t, &o.stand, "list_domains", in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range out.Domains {
+			line := d.Domain + " " + string(d.Status)
+			if d.Listing != (tools.Listing{}) {
+				line += fmt.Sprintf(" %d %s", d.Listing.Price.PriceCents, d.Listing.Price.Currency)
+			}
+			lines = append(lines, line)
+		}
+		if out.Page.NextCursor == "" {
+			return strings.Join(lines, ", ")
+		}
+		in = fmt.Sprintf(`{"limit":2,"cursor":%q}`, out.Page.NextCursor)
+	}
+}
+
+func (o *office) forSale(domain string) bool {
+	_, ok := o.market.Get(market.Live, fqdn.MustParse(domain))
+	return ok
+}
+
+func equal(t testing.TB, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\ngot  %s\nwant %s", what, got, want)
+	}
+}
+
+func TestPortfolioFromClaimToSale(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		o := newOffice(t, db)
+		ada := as(t.Context(), "acc_ada")
+		claim := o.add(ada, t, " CobaltPine.COM. ")
+		if claim.Domain != "cobaltpine.com" || claim.Status != "pending" || claim.Proof.Type != "TXT" ||
+			claim.Proof.Name != "_namewharf.cobaltpine.com" || len(claim.Proof.Value) < 26 {
+			t.Errorf("claim: %+v", claim)
+		}
+		if again := o.add(ada, t, "cobaltpine.com"); again != claim {
+			t.Errorf("claimed again: %+v, want %+v", again, claim)
+		}
+		o.add(ada, t, "emberlane.org")
+		o.add(ada, t, "bücher.com")
+		const verify = `{"op":"verify","domains":["cobaltpine.com","emberlane.org"]}`
+		equal(t, "a price before the offer", o.bulk(ada, t, `{"op":"set_price","domains":["cobaltpine.com"],"params":{"priceCents":5}}`), "cobaltpine.com conflict")
+		equal(t, "offered before the proof", o.bulk(ada, t, `{"op":"list","domains":["cobaltpine.com"],"params":{"priceCents":250000,"currency":"EUR"}}`), "cobaltpine.com ok")
+		if o.forSale("cobaltpine.com") {
+			t.Error("a name is for sale before its proof")
+		}
+		equal(t, "without a record", o.bulk(ada, t, verify), "cobaltpine.com conflict, emberlane.org conflict")
+		o.registry.SetTXT(claim.Proof.Name, "x"+claim.Proof.Value, strings.ToLower(claim.Proof.Value))
+		equal(t, "with another record", o.bulk(ada, t, verify), "cobaltpine.com conflict, emberlane.org conflict")
+		o.publish(claim)
+		equal(t, "with the record", o.bulk(ada, t, verify), "cobaltpine.com ok, emberlane.org conflict")
+		if !o.forSale("cobaltpine.com") {
+			t.Error("an offered name is not for sale after its proof")
+		}
+		equal(t, "again", o.bulk(ada, t, `{"op":"verify","domains":["cobaltpine.com"]}`), "cobaltpine.com ok")
+		equal(t, "another price", o.bulk(ada, t, `{"op":"set_price","domains":["cobaltpine.com"],"params":{"priceCents":300000}}`), "cobaltpine.com ok")
+		equal(t, "portfolio", o.portfolioOf(ada, t), "cobaltpine.com verified 300000 USD, emberlane.org pending, xn--bcher-kva.com pending")
+
+		equal(t, "unlisted", o.bulk(ada, t, `{"op":"unlist","domains":["cobaltpine.com","emberlane.org"]}`), "cobaltpine.com ok, emberlane.org ok")
+		if o.forSale("cobaltpine.com") {
+			t.Error("an unlisted name is for sale")
+		}
+		equal(t, "listed again", o.bulk(ada, t, `{"op":"list","domains":["cobaltpine.com"],"params":{"priceCents":1}}`), "cobaltpine.com ok")
+		if !o.forSale("cobaltpine.com") {
+			t.Error("a proven name is not for sale at once")
+		}
+		equal(t, "removed", o.bulk(ada, t, `{"op":"remove","domains":["cobaltpine.com","bücher.com"]}`), "cobaltpine.com ok, xn--bcher-kva.com ok")
+		equal(t, "portfolio", o.portfolioOf(ada, t), "emberlane.org pending")
+		if o.forSale("cobaltpine.com") {
+			t.Error("a removed name is for sale")
+		}
+		if other := o.add(ada, t, "cobaltpine.com"); other.Proof == claim.Proof {
+			t.Error("the proof of a removed claim is asked for again, and is still in the DNS")
+		}
+		equal(t, "what happened", o.log(t, "acc_ada"), "added cobaltpine.com, removed xn--bcher-kva.com, removed cobaltpine.com, "+
+			"verified cobaltpine.com, added xn--bcher-kva.com, added emberlane.org, added cobaltpine.com")
+	})
+}
+
+// log is what happened to the account's names, the latest first; that of one call in the reverse order of the names.
+func (o *office) log(t testing.TB, account string) string {
+	t.Helper()
+	events, err := o.portfolio.Log(t.Context(), account, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, e := range events {
+		lines = append(lines, string(e.Kind)+" "+e.Domain.String())
+	}
+	return strings.Join(lines, ", ")
+}
+
+func TestTheNewestProofWins(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		o := newOffice(t, db)
+		ada, bob := as(t.Context(), "acc_ada"), as(t.Context(), "acc_bob")
+		adas, bobs := o.add(ada, t, "cobaltpine.com"), o.add(bob, t, "cobaltpine.com")
+		if adas.Proof.Value == bobs.Proof.Value {
+			t.Fatal("two accounts prove a name by the same record")
+		}
+		const verify, list = `{"op":"verify","domains":["cobaltpine.com"]}`, `{"op":"list","domains":["cobaltpine.com"],"params":{"priceCents":%d}}`
+		o.publish(adas)
+		equal(t, "ada", o.bulk(ada, t, verify), "cobaltpine.com ok")
+		equal(t, "ada offers", o.bulk(ada, t, fmt.Sprintf(list, 1)), "cobaltpine.com ok")
+		equal(t, "bob, by ada's record", o.bulk(bob, t, verify), "cobaltpine.com conflict")
+		equal(t, "bob offers", o.bulk(bob, t, fmt.Sprintf(list, 2)), "cobaltpine.com ok")
+
+		o.publish(adas, bobs) // ada's record was left behind
+		equal(t, "bob, by his", o.bulk(bob, t, verify), "cobaltpine.com ok")
+		if offer, ok := o.market.Get(market.Live, fqdn.MustParse("cobaltpine.com")); !ok || offer.PriceCents != 2 {
+			t.Errorf("for sale: %+v, %v; want bob's", offer, ok)
+		}
+		equal(t, "ada's portfolio", o.portfolioOf(ada, t), "cobaltpine.com pending 1 USD")
+		equal(t, "bob's portfolio", o.portfolioOf(bob, t), "cobaltpine.com verified 2 USD")
+		equal(t, "ada's log", o.log(t, "acc_ada"), "displaced cobaltpine.com, verified cobaltpine.com, added cobaltpine.com")
+		equal(t, "ada, by the record that was left behind", o.bulk(ada, t, verify), "cobaltpine.com conflict")
+		equal(t, "ada's offer stays hers to change", o.bulk(ada, t, fmt.Sprintf(list, 3)), "cobaltpine.com ok")
+		if offer, _ := o.market.Get(market.Live, fqdn.MustParse("cobaltpine.com")); offer.PriceCents != 2 {
+			t.Errorf("for sale: %+v; want bob's as it was", offer)
+		}
+
+		next := o.add(ada, t, "cobaltpine.com")
+		o.publish(next, bobs)
+		equal(t, "ada, by another record", o.bulk(ada, t, verify), "cobaltpine.com ok")
+		equal(t, "bob's portfolio", o.portfolioOf(bob, t), "cobaltpine.com pending 2 USD")
+		if offer, _ := o.market.Get(market.Live, fqdn.MustParse("cobaltpine.com")); offer.PriceCents != 3 {
+			t.Errorf("for sale: %+v; want ada's", offer)
+		}
+		equal(t, "bob removes his claim", o.bulk(bob, t, `{"op":"remove","domains":["cobaltpine.com"]}`), "cobaltpine.com ok")
+		if !o.forSale("cobaltpine.com") {
+			t.Error("removing a claim takes another account's name from sale")
+		}
+	})
+}
+
+func TestPortfolioIsPrivate(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		o := newOffice(t, db)
+		ada, bob := as(t.Context(), "acc_ada"), as(t.Context(), "acc_bob")
+		o.mustOwn(ada, t, "cobaltpine.com")
+		o.bulk(ada, t, `{"op":"list","domains":["cobaltpine.com"],"params":{"priceCents":1}}`)
+		nowhere, err := o.set.Named("bulk_domains").Call(bob, []byte(`{"op":"remove","domains":["quietmeadow.com"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range []string{`"list","params":{"priceCents":5}`, `"set_price","params":{"priceCents":5}`, `"unlist"`, `"verify"`, `"refresh"`, `"remove"`} {
+			in = `{"domains":["cobaltpine.com"],"op":` + in + `}`
+			answer, err := o.set.Named("bulk_domains").Call(bob, []byte(in))
+			got := strings.ReplaceAll(string(answer.JSON), "cobaltpine.com", "quietmeadow.com")
+			if _, rest, _ := strings.Cut(string(nowhere.JSON), ","); err != nil || !strings.HasSuffix(got, rest) {
+				t.Errorf("%s by another account: %s, %v; want the answer for a name of nobody: %s", in, got, err, nowhere.JSON)
+			}
+		}
+		equal(t, "ada's portfolio", o.portfolioOf(ada, t), "cobaltpine.com verified 1 USD")
+		equal(t, "bob's portfolio", o.portfolioOf(bob, t), "")
+
+		o.add(ada, t, "emberlane.org")
+		first, err := call[tools.DomainsOut](ada, t, &o.stand, "list_domains", `{"limit":1}`)
+		if err != nil || first.Page.NextCursor == "" {
+			t.Fatalf("first page: %+v, %v", first, err)
+		}
+		if _, err := o.set.Named("list_domains").Call(bob, fmt.Appendf(nil, `{"cursor":%q}`, first.Page.NextCursor)); !fault.Is(err, fault.Validation) {
+			t.Errorf("another account's cursor: %v, want a validation error", err)
+		}
+	})
+}
+
+func TestPortfolioNeedsTheScope(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, storetest.Open(t, store.Config{Temporary: true}))
+	for name, in := range map[string]string{
+		"add_domain": `{"domain":"cobaltpine.com"}`, "list_domains": `{}`, "bulk_domains": `{"op":"verify","domains":["a.com"]}`,
+	} {
+		if _, err := o.set.Named(name).Call(t.Context(), []byte(in)); !fault.Is(err, fault.AuthenticationRequired) {
+			t.Errorf("%s, anonymous: %v, want authentication_required", name, err)
+		}
+		if _, err := o.set.Named(name).Call(signedIn(t.Context()), []byte(in)); !fault.Is(err, fault.InsufficientScope) || fault.From(err).Scope != op.ScopeDomains {
+			t.Errorf("%s, for prices only: %v, want insufficient_scope", name, err)
+		}
+		answer, err := o.set.Named(name).Call(as(t.Context(), "acc_1"), []byte(in))
+		if err != nil || answer.Public || !o.set.Named(name).Varies {
+			t.Errorf("%s: public %v, %v; want an answer for the caller alone", name, answer.Public, err)
+		}
+	}
+	batchOp := o.set.Named("batch_lookup")
+	answer, err := batchOp.Call(as(t.Context(), "acc_1"), []byte(`{"operations":[{"id":"a","op":"bulk_domains","params":{"op":"verify","domains":["a.com"]}},{"id":"b","op":"list_domains"},{"id":"c","op":"add_domain"}]}`))
+	if err != nil || strings.Count(string(answer.JSON), `"ok":false`) != 3 {
+		t.Errorf("in a batch: %s, %v; want three refusals", answer.JSON, err)
+	}
+}
+
+func TestPortfolioRefuses(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, storetest.Open(t, store.Config{Temporary: true}))
+	ctx := as(t.Context(), "acc_1")
+	many := `"a.com"` + strings.Repeat(`,"a.com"`, tools.MaxBulk)
+	for _, test := range []struct{ op, in, field string }{
+		{"add_domain", `{}`, "domain"},
+		{"add_domain", `{"domain":"com"}`, "domain"},
+		{"add_domain", `{"domain":"co.uk"}`, "domain"},
+		{"add_domain", `{"domain":"www.cobaltpine.com"}`, "domain"},
+		{"add_domain", `{"domain":"a.nosuchsuffix"}`, "domain"},
+		{"add_domain", `{"domain":"a_b.com"}`, "domain"},
+		{"add_domain", `{"domain":"192.0.2.1"}`, "domain"},
+		{"list_domains", `{"limit":101}`, "limit"},
+		{"list_domains", `{"cursor":"eyJhIjoxfQ"}`, "cursor"},
+		{"bulk_domains", `{"op":"sell","domains":["a.com"]}`, "op"},
+		{"bulk_domains", `{"op":"verify","domains":[]}`, "domains"},
+		{"bulk_domains", `{"op":"verify","domains":[` + many + `]}`, "domains"},
+		{"bulk_domains", `{"op":"verify"}`, "domains"},
+		{"bulk_domains", `{"op":"verify","domains":["a.com"],"dryrun":true}`, "dryrun"},
+		{"bulk_domains", `{"op":"verify","domains":["a.com"],"dry_run":"yes"}`, "dry_run"},
+		{"bulk_domains", `{"op":"verify","domains":["a.com"],"params":{"priceCents":5}}`, "params"},
+		{"bulk_domains", `{"op":"list","domains":["a.com"]}`, "params.priceCents"},
+		{"bulk_domains", `{"op":"list","domains":["a.com"],"params":{"currency":"USD"}}`, "params.priceCents"},
+		{"bulk_domains", `{"op":"list","domains":["a.com"],"params":{"priceCents":0}}`, "params.priceCents"},
+		{"bulk_domains", `{"op":"list","domains":["a.com"],"params":{"priceCents":1.5}}`, "params.priceCents"},
+		{"bulk_domains", `{"op":"set_price","domains":["a.com"],"params":{"priceCents":5,"currency":"usd"}}`, "params.currency"},
+		{"bulk_domains", `{"op":"set_price","domains":["a.com"],"params":{"price":5}}`, "params.price"},
+	} {
+		_, err := o.set.Named(test.op).Call(ctx, []byte(test.in))
+		if f := fault.From(err); f == nil || f.Code != fault.Validation || len(f.Fields) == 0 || f.Fields[0].Field != test.field {
+			t.Errorf("%s(%.80s): %v, want a validation error on %s", test.op, test.in, err, test.field)
+		}
+	}
+}
+
+// A thousand names in one call, some foreign, some invalid, some free: each has its own result, and a dry run of each op
+// says the same and changes nothing.
+func TestBulkOfAThousand(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		o := newOffice(t, db)
+		ada, bob := as(t.Context(), "acc_ada"), as(t.Context(), "acc_bob")
+		var all []string
+		var claimed, proven int // by ada
+		for i := range 1000 {
+			name := fmt.Sprintf("name%03d.com", i)
+			switch i % 10 {
+			case 0:
+				o.add(bob, t, name)
+			case 1:
+				name = fmt.Sprintf("bad name%d.com", i)
+			case 2: // nobody's
+			case 3:
+				o.add(ada, t, name)
+				claimed++
+			default:
+				o.publish(o.add(ada, t, name))
+				claimed++
+				proven++
+			}
+			all = append(all, name)
+		}
+		in := func(op, params string, dry bool) string {
+			domains, _ := json.Marshal(all)
+			return fmt.Sprintf(`{"op":%q,"domains":%s,"params":{%s},"dry_run":%v}`, op, domains, params, dry)
+		}
+		for _, step := range []struct {
+			op, params       string
+			succeed, forSale int
+		}{
+			{"list", `"priceCents":5000`, claimed, 0},
+			{"verify", "", proven, proven},
+			{"set_price", `"priceCents":6000`, claimed, proven},
+			{"unlist", "", claimed, 0},
+			{"list", `"priceCents":7000`, claimed, proven},
+			{"remove", "", claimed, 0},
+		} {
+			before := dump(t, db)
+			began := time.Now()
+			dry, err := call[tools.BulkOut](ada, t, &o.stand, "bulk_domains", in(step.op, step.params, true))
+			if err != nil {
+				t.Fatalf("%s: %v", step.op, err)
+			}
+			if after := dump(t, db); after != before {
+				t.Errorf("the dry run of %s changed the database", step.op)
+			}
+			real, err := call[tools.BulkOut](ada, t, &o.stand, "bulk_domains", in(step.op, step.params, false))
+			if err != nil {
+				t.Fatalf("%s: %v", step.op, err)
+			}
+			t.Logf("%s twice: %v", step.op, time.Since(began))
+			if dry.Succeeded != step.succeed || dry.Failed != len(all)-step.succeed || !dry.DryRun || real.DryRun || string(dry.Op) != step.op {
+				t.Errorf("%s: %d succeed, %d fail; want %d", step.op, dry.Succeeded, dry.Failed, step.succeed)
+			}
+			if fmt.Sprint(dry.Results) != fmt.Sprint(real.Results) || len(real.Results) != len(all) {
+				t.Errorf("%s: the dry run and the run have different results", step.op)
+			}
+			for i, r := range real.Results {
+				var code fault.Code
+				switch {
+				case i%10 == 0, i%10 == 2:
+					code = fault.NotFound
+				case i%10 == 1:
+					code = fault.Validation
+				case i%10 == 3 && step.op == "verify":
+					code = fault.Conflict
+				}
+				if r.Domain != all[i] || r.Error.Code != code || r.OK != (code == "") {
+					t.Fatalf("%s: result %d is %+v, want %s and %q", step.op, i, r, all[i], code)
+				}
+			}
+			if got := o.market.Len(market.Live); got != step.forSale {
+				t.Errorf("after %s %d names are for sale, want %d", step.op, got, step.forSale)
+			}
+		}
+		if got := o.portfolioOf(ada, t); got != "" {
+			t.Errorf("ada's portfolio: %s", got)
+		}
+	})
+}
+
+// dump is every row of every table.
+func dump(t testing.TB, db *store.DB) string {
+	t.Helper()
+	list := `SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name`
+	if db.Engine() == store.Postgres {
+		list = `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name`
+	}
+	var b strings.Builder
+	err := db.Read(t.Context(), func(tx store.Tx) error {
+		rows, err := tx.Query(t.Context(), list)
+		if err != nil {
+			return err
+		}
+		var tables []string
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			tables = append(tables, name)
+		}
+		rows.Close()
+		for _, table := range tables {
+			rows, err := tx.Query(t.Context(), `SELECT * FROM `+table)
+			if err != nil {
+				return err
+			}
+			columns, err := rows.Columns()
+			if err != nil {
+				return err
+			}
+			var lines []string
+			for rows.Next() {
+				values := make([]any, len(columns))
+				for i := range values {
+					values[i] = new(any)
+				}
+				if err := rows.Scan(values...); err != nil {
+					return err
+				}
+				line := ""
+				for _, v := range values {
+					line += fmt.Sprintf("%v|", *v.(*any))
+				}
+				lines = append(lines, line)
+			}
+			rows.Close()
+			slices.Sort(lines)
+			fmt.Fprintf(&b, "%s\n%s\n", table, strings.Join(lines, "\n"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "portfolio") || !strings.Contains(b.String(), "listings") {
+		t.Fatalf("the dump lacks tables:\n%s", b.String())
+	}
+	return b.String()
+}
