@@ -449,3 +449,36 @@ func TestIssuersThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatOnePersonCanStore asks and grants far more often than a person does.
+func TestWhatOnePersonCanStore(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, d *desk) {
+		client := d.register(appRedirect)
+		verifier, challenge := pkce()
+		p := params(client, appRedirect, challenge, nil)
+		for range maxInteractions + 5 {
+			d.clock.advance(time.Millisecond)
+			d.authorize(p, d.session)
+		}
+		if got := d.rows("oauth_interactions"); got != maxInteractions {
+			t.Errorf("questions: got %d, want %d", got, maxInteractions)
+		}
+		var first, last answer
+		for i := range maxGrants + 1 {
+			d.clock.advance(time.Millisecond)
+			q := d.answered(p, true)
+			last = d.token(url.Values{
+				"grant_type": {"authorization_code"}, "client_id": {client}, "code": {q.Get("code")}, "code_verifier": {verifier},
+			})
+			if i == 0 {
+				first = last
+			}
+		}
+		if got := d.rows("oauth_grants"); got != maxGrants {
+			t.Errorf("grants: got %d, want %d", got, maxGrants)
+		}
+		d.wantGood("the oldest", first.get("access_token"), apiURL, false)
+		d.wantGood("the youngest", last.get("access_token"), apiURL, true)
+	})
+}

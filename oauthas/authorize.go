@@ -125,6 +125,9 @@ func (s *Server) ask(ctx context.Context, req request, session SessionRef) (Deci
 		return nil, fmt.Errorf("encode an authorization request: %w", err)
 	}
 	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		if err := keepInteractions(ctx, tx, digestOf(session.ID), maxInteractions-1); err != nil {
+			return err
+		}
 		return insertInteraction(ctx, tx, digestOf(id), digestOf(session.ID), session.AccountID, req.ClientID, string(text),
 			s.cfg.Now().Add(InteractionLife))
 	})

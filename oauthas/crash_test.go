@@ -114,8 +114,8 @@ func TestKilledInTheMiddleOfRotations(t *testing.T) {
 		}
 		d := newDesk(t, storetest.Open(t, cfg), func(c *Config) { c.Now = time.Now })
 		grants, unused := d.unusedTokens()
-		if grants != 3*chains {
-			t.Errorf("got %d grants, want %d", grants, 3*chains)
+		if grants < len(printed) {
+			t.Errorf("got %d grants, want at least the %d that were seen", grants, len(printed))
 		}
 		for grant, n := range unused {
 			if n != 1 {

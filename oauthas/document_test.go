@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -60,9 +61,7 @@ func (l *library) allow(c *Config) {
 func (l *library) describe(headers http.Header, change func(string) string) {
 	l.serve = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		for name, values := range headers {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), headers)
 		text := fmt.Sprintf(`{"client_id":%q,"client_name":"Ember","redirect_uris":["https://app.example/cb","http://localhost/cb","com.example.app:/cb"],`+
 			`"token_endpoint_auth_method":"none","logo_uri":"https://app.example/logo.png"}`, l.URL+r.URL.RequestURI())
 		if change != nil {

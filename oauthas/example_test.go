@@ -40,7 +40,8 @@ func Example() {
 		ClientID string `json:"client_id"`
 		Access   string `json:"access_token"`
 		Scope    string `json:"scope"`
-	}) {
+	},
+	) {
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 		r.Header.Set("Content-Type", contentType)
 		w := httptest.NewRecorder()

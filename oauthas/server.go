@@ -44,6 +44,12 @@ const (
 // wrongTries is how many failed redemptions a code survives but the last.
 const wrongTries = 5
 
+// Bounds on what one person, or a client that one person trusts, can make us keep.
+const (
+	maxInteractions = 32 // open questions of a session; the oldest make way
+	maxGrants       = 32 // grants of a client by one account, such as on several machines; those used longest ago make way
+)
+
 // Config is what a Server needs. DB, Issuer and Resources are required.
 type Config struct {
 	DB     *store.DB

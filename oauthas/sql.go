@@ -43,6 +43,14 @@ func insertInteraction(ctx context.Context, tx store.Tx, hash, session digest, a
 	return err
 }
 
+// keepInteractions removes the oldest interactions of a session beyond the number to keep.
+func keepInteractions(ctx context.Context, tx store.Tx, session digest, keep int) error {
+	_, err := tx.Exec(ctx, `
+		DELETE FROM oauth_interactions WHERE session = $1 AND hash NOT IN (
+			SELECT hash FROM oauth_interactions WHERE session = $1 ORDER BY expires_at DESC LIMIT $2)`, session[:], keep)
+	return err
+}
+
 // takeInteraction removes an interaction of the session and returns its request.
 func takeInteraction(ctx context.Context, tx store.Tx, hash, session digest, account string, now time.Time) (request string, err error) {
 	err = tx.QueryRow(ctx, `
@@ -104,6 +112,15 @@ func insertGrant(ctx context.Context, tx store.Tx, c codeRow, now time.Time) err
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)`,
 		c.grant, c.account, c.client, c.clientName, c.redirect, c.scope, c.resource,
 		store.Micros(now), store.Micros(now.Add(RefreshLife)), store.Micros(now.Add(GrantLife)))
+	return err
+}
+
+// keepGrants ends the grants of a client of the account that were used longest ago, beyond the number to keep.
+func keepGrants(ctx context.Context, tx store.Tx, account, client string, keep int) error {
+	_, err := tx.Exec(ctx, `
+		DELETE FROM oauth_grants WHERE account_id = $1 AND client_id = $2 AND id NOT IN (
+			SELECT id FROM oauth_grants WHERE account_id = $1 AND client_id = $2 ORDER BY used_at DESC, id DESC LIMIT $3)`,
+		account, client, keep)
 	return err
 }
 

@@ -135,6 +135,9 @@ func (s *Server) begin(ctx context.Context, tx store.Tx, hash digest, row codeRo
 	if err := useCode(ctx, tx, hash, now); err != nil {
 		return tokens{}, err
 	}
+	if err := keepGrants(ctx, tx, row.account, row.client, maxGrants-1); err != nil {
+		return tokens{}, err
+	}
 	if err := insertGrant(ctx, tx, row, now); err != nil {
 		return tokens{}, err
 	}

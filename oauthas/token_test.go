@@ -1,6 +1,7 @@
 package oauthas
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -150,9 +151,7 @@ func TestTokenRequestsThatAreRefused(t *testing.T) {
 	} {
 		changed := url.Values{}
 		for _, set := range []url.Values{p, c.changes} {
-			for name, values := range set {
-				changed[name] = values
-			}
+			maps.Copy(changed, set)
 		}
 		d.wantError(c.name, d.token(changed), c.status, c.code)
 	}
@@ -189,9 +188,7 @@ func TestBasicWithAnEmptySecret(t *testing.T) {
 	p := d.code(nil)
 	client := p.Get("client_id")
 	both := url.Values{}
-	for name, values := range p {
-		both[name] = values
-	}
+	maps.Copy(both, p)
 	p.Del("client_id")
 	d.wantError("a secret", send(p, basic(client, "s")), 401, errInvalidClient)
 	if got := send(p, basic(client, "s")).header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Basic ") {
@@ -229,14 +226,13 @@ func TestLifetimes(t *testing.T) {
 		d.clock.advance(time.Microsecond)
 		d.wantGood("an access token after 30 minutes", tokens.access, apiURL, false)
 
-		began := d.clock.Now().Add(-AccessLife)
 		d.clock.advance(RefreshLife - AccessLife - time.Microsecond)
 		tokens = d.renew(tokens)
 		d.clock.advance(RefreshLife)
 		d.wantError("a refresh token after 30 days", d.token(tokens.renewal()), 400, errInvalidGrant)
 
 		tokens = d.pass(nil)
-		began = d.clock.Now()
+		began := d.clock.Now()
 		for range 7 {
 			d.clock.advance(25 * 24 * time.Hour)
 			tokens = d.renew(tokens)

@@ -21,6 +21,7 @@ CREATE TABLE oauth_interactions (
 CREATE INDEX oauth_interactions_expires ON oauth_interactions (expires_at);
 CREATE INDEX oauth_interactions_client ON oauth_interactions (client_id);
 CREATE INDEX oauth_interactions_account ON oauth_interactions (account_id);
+CREATE INDEX oauth_interactions_session ON oauth_interactions (session, expires_at);
 
 -- Consent that need not be asked for again.
 CREATE TABLE oauth_consents (
@@ -49,7 +50,7 @@ CREATE TABLE oauth_grants (
     expires_at   BIGINT NOT NULL, -- of the youngest refresh token
     ends_at      BIGINT NOT NULL  -- refreshing goes no further
 );
-CREATE INDEX oauth_grants_account ON oauth_grants (account_id);
+CREATE INDEX oauth_grants_account ON oauth_grants (account_id, client_id);
 CREATE INDEX oauth_grants_client ON oauth_grants (client_id);
 CREATE INDEX oauth_grants_expires ON oauth_grants (expires_at);
 
