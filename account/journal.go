@@ -51,8 +51,8 @@ var eventTexts = map[Event]string{
 	AppRevoked:      "An app was disconnected",
 }
 
-// String is the event in words for the account's owner.
-func (e Event) String() string {
+// Words is the event as the account's owner reads it.
+func (e Event) Words() string {
 	if text, ok := eventTexts[e]; ok {
 		return text
 	}
