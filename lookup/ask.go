@@ -68,6 +68,7 @@ func (s *Service) askRDAP(ctx context.Context, try time.Duration, base string, n
 	ctx, cancel := context.WithTimeout(ctx, try)
 	defer cancel()
 	start := time.Now()
+	ctx, done := s.cfg.Around(ctx, "rdap", urlHost(base))
 	resp, err := s.guard.Get(ctx, base+"domain/"+name.String(), rdap.Accept, maxRDAP)
 	f := finding{status: Unknown, confidence: ByNone, servers: []string{base}}
 	e := Evidence{Source: "rdap", Host: urlHost(base)}
@@ -80,6 +81,7 @@ func (s *Service) askRDAP(ctx context.Context, try time.Duration, base string, n
 		}
 	}
 	e.Elapsed = time.Since(start)
+	done(e.Code)
 	f.evidence = []Evidence{e}
 	return f
 }
@@ -201,6 +203,7 @@ func (s *Service) hopRDAP(ctx context.Context, f *finding, base string, name fqd
 	ctx, cancel := context.WithTimeout(ctx, share(ctx, rdapTry, 0))
 	defer cancel()
 	start := time.Now()
+	ctx, done := s.cfg.Around(ctx, "rdap", urlHost(link))
 	resp, err := s.guard.Get(ctx, link, rdap.Accept, maxRDAP)
 	f.servers = append(f.servers, link[:len(link)-len(pathOf(link))]+"/")
 	g := finding{status: Unknown}
@@ -212,6 +215,7 @@ func (s *Service) hopRDAP(ctx context.Context, f *finding, base string, name fqd
 		e.Code = g.judgeRDAP(resp, name)
 	}
 	e.Elapsed = time.Since(start)
+	done(e.Code)
 	f.evidence = append(f.evidence, e)
 	switch {
 	case len(g.sources) > 0:

@@ -6,6 +6,7 @@
 package lookup
 
 import (
+	"context"
 	"crypto/x509"
 	"log/slog"
 	"time"
@@ -86,6 +87,11 @@ type Zone interface {
 	Has(name fqdn.Name) (present, loaded bool)
 }
 
+// An Around is told before a request goes to a host, by rdap, whois or dns, and what it returns is called with the
+// request's outcome in one word, the Code of an [Evidence]. It learns nothing of the name that is asked about. The
+// context that it returns is that of the request.
+type Around func(ctx context.Context, source, host string) (_ context.Context, done func(code string))
+
 // IANABootstrap is where IANA publishes the RDAP servers of the top-level domains (RFC 9224).
 const IANABootstrap = "https://data.iana.org/rdap/dns.json"
 
@@ -103,6 +109,7 @@ type Config struct {
 	Resolver     guard.Resolver   // finds the addresses of servers; nil: the system's
 	Now          func() time.Time // nil: time.Now
 	Logger       *slog.Logger     // of the bootstrap refresh, and of our own mistakes; nil: silent
+	Around       Around           // is called around each request; nil: nobody is
 
 	SearchTime   time.Duration // a verdict; default 4 s
 	LookupTime   time.Duration // a look-up; default 8 s
@@ -160,6 +167,9 @@ func (c *Config) setDefaults() {
 	or(&c.AnswerBytes, 64<<20)
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Around == nil {
+		c.Around = func(ctx context.Context, _, _ string) (context.Context, func(string)) { return ctx, func(string) {} }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -87,9 +87,11 @@ func (s *Service) queryWHOIS(ctx context.Context, f *finding, server string, nam
 	start := time.Now()
 	host := strings.TrimSuffix(server, ":43")
 	f.servers = append(f.servers, host)
+	ctx, done := s.cfg.Around(ctx, "whois", host)
 	e := Evidence{Source: "whois", Host: host}
 	defer func() {
 		e.Elapsed = time.Since(start)
+		done(e.Code)
 		f.evidence = append(f.evidence, e)
 	}()
 

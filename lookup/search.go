@@ -164,7 +164,9 @@ func (s *Service) startDNS(ctx context.Context, name, suffix fqdn.Name) chan fin
 
 func (s *Service) askDNS(ctx context.Context, servers []string, guarded bool, name, suffix fqdn.Name) finding {
 	start := time.Now()
+	ctx, done := s.cfg.Around(ctx, "dns", servers[0])
 	host, code := s.dns.ask(ctx, servers, guarded, name, suffix)
+	done(code)
 	f := finding{status: Unknown, evidence: []Evidence{{Source: "dns", Host: host, Code: code, Elapsed: time.Since(start)}}}
 	switch code {
 	case dnsDelegated:

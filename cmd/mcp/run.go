@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/backend"
@@ -98,10 +100,16 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		}
 		defer o.face.Close()
 	}
-	token := ""
+	token, measured := "", watch{metrics: door.NewMetrics(build.Version()), flush: func() {}}
 	if o.face.Addr == "" {
 		token, _ = environ(tokenVariable)
+	} else {
+		if measured.tracer, measured.flush, err = front.Tracer(ctx, "mcp", environ); err != nil {
+			return err
+		}
+		o.stand.Around = front.Upstream(measured.metrics.Registerer(), measured.tracer)
 	}
+	defer measured.flush()
 	config := assistant.Config{
 		Version: build.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
 		SignIn: "set " + tokenVariable + " to an access token",
@@ -128,7 +136,14 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if o.face.Addr == "" {
 		return serveStdio(ctx, config, stdin, stdout)
 	}
-	return serveHTTP(ctx, config, o, environ, stdout)
+	return serveHTTP(ctx, config, o, measured, stdout)
+}
+
+// A watch is what an HTTP server is observed by.
+type watch struct {
+	metrics *door.Metrics
+	tracer  trace.Tracer
+	flush   func()
 }
 
 // describe returns the operations without anything behind them.
@@ -172,20 +187,14 @@ func serveStdio(ctx context.Context, config assistant.Config, stdin io.Reader, s
 	return err
 }
 
-func serveHTTP(ctx context.Context, config assistant.Config, o *options, environ func(string) (string, bool), stdout io.Writer) error {
+func serveHTTP(ctx context.Context, config assistant.Config, o *options, measured watch, stdout io.Writer) error {
 	proxies, err := o.face.Proxies()
 	if err != nil {
 		return err
 	}
-	tracer, flush, err := front.Tracer(ctx, "mcp", environ)
-	if err != nil {
-		return err
-	}
-	defer flush()
-	metrics := door.NewMetrics(config.Version)
 	config.Door = door.New(door.Config{
 		BaseURL: o.face.BaseURL, Gate: door.NoTokens, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
-		Logger: config.Logger, Metrics: metrics, Tracer: tracer, Now: time.Now,
+		Logger: config.Logger, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,
 	})
 	server, err := assistant.New(config)
 	if err != nil {
@@ -198,5 +207,5 @@ func serveHTTP(ctx context.Context, config assistant.Config, o *options, environ
 	mux.Handle("/", config.Door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		config.Door.WriteError(w, r, o.face.BaseURL, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", o.face.BaseURL))
 	})))
-	return o.face.Serve(ctx, mux, metrics.Handler(), config.Logger, stdout, func() {})
+	return o.face.Serve(ctx, mux, measured.metrics.Handler(), config.Logger, stdout, func() {})
 }

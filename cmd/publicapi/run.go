@@ -55,7 +55,8 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer face.Close()
 
-	stand.Logger, stand.Now = log, time.Now
+	metrics := door.NewMetrics(build.Version())
+	stand.Logger, stand.Now, stand.Around = log, time.Now, front.Upstream(metrics.Registerer(), tracer)
 	back, err := backend.Open(ctx, stand, defaultData)
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
@@ -70,7 +71,6 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		BaseURL: face.BaseURL, Secret: back.Secret, Now: time.Now,
 	})
 	batch.Add(set)
-	metrics := door.NewMetrics(build.Version())
 	d := door.New(door.Config{
 		BaseURL: face.BaseURL, Gate: door.NoTokens, Limits: face.Limits(time.Now), TrustedProxies: proxies,
 		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	api := rest.New(rest.Config{Door: d, Set: set, Version: build.Version(), MCP: face.BaseURL + "/mcp", Ready: back.Ready})
+	api := rest.New(rest.Config{Door: d, Set: set, Version: tools.APIVersion, MCP: face.BaseURL + "/mcp", Ready: back.Ready})
 	doors := byPath(map[string]http.Handler{
 		"/mcp":           mcp.Handler(face.BaseURL+"/mcp", false),
 		"/mcp/signed-in": mcp.Handler(face.BaseURL+"/mcp/signed-in", true),

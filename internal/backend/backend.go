@@ -31,6 +31,7 @@ type Config struct {
 
 	Logger *slog.Logger
 	Now    func() time.Time
+	Around lookup.Around // is told of requests to registries; nil: nobody is
 }
 
 // PricesFile is the operator's price list in the data directory; it is laid over the built-in one while the
@@ -147,7 +148,7 @@ func (b *Backend) watchPrices(ctx context.Context, path string) {
 
 // lookups reads what the look-up service is to ask, and starts the demo's registry where that is it.
 func (b *Backend) lookups(cfg Config) (config lookup.Config, err error) {
-	config = lookup.Config{Suffixes: b.Table, BootstrapURL: cfg.BootstrapURL, Resolvers: lookup.SystemResolvers(), Logger: cfg.Logger, Now: cfg.Now}
+	config = lookup.Config{Suffixes: b.Table, BootstrapURL: cfg.BootstrapURL, Resolvers: lookup.SystemResolvers(), Logger: cfg.Logger, Now: cfg.Now, Around: cfg.Around}
 	file, name := []byte(nil), "-registry "+cfg.RegistryFile
 	switch {
 	case cfg.RegistryFile != "":
