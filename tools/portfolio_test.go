@@ -357,6 +357,46 @@ func TestPortfolioRefuses(t *testing.T) {
 	}
 }
 
+// The registry's word, as the portfolio takes it.
+func TestRefreshAsksTheRegistry(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		o := newOffice(t, db)
+		ctx := as(t.Context(), "acc_1")
+		o.mustOwn(ctx, t, "cobaltpine.com", "oldharbor.net", "quietmeadow.com", "cobaltpine.de", "fault-503.test")
+		before := o.registry.Requests("cobaltpine.com").RDAP
+		in := `{"op":"refresh","domains":["cobaltpine.com","oldharbor.net","quietmeadow.com","cobaltpine.de","fault-503.test","emberlane.org"]}`
+		for range 2 {
+			equal(t, "refresh", o.bulk(ctx, t, in), "cobaltpine.com ok, oldharbor.net ok, quietmeadow.com ok, cobaltpine.de ok, "+
+				"fault-503.test unavailable, emberlane.org not_found")
+		}
+		if after := o.registry.Requests("cobaltpine.com").RDAP; after != before+2*2 { // the registry and the registrar
+			t.Errorf("%d RDAP requests after %d, want each refresh to ask", after, before)
+		}
+		equal(t, "portfolio", o.portfolioOf(ctx, t), "cobaltpine.com verified, cobaltpine.de verified, fault-503.test verified, "+
+			"oldharbor.net suspended, quietmeadow.com suspended")
+		record, err := call[tools.WhoisOut](t.Context(), t, &o.stand, "whois_lookup", `{"domain":"cobaltpine.com"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := call[tools.DomainsOut](ctx, t, &o.stand, "list_domains", `{"limit":1}`)
+		if err != nil || record.ExpiresAt.IsZero() || !out.Domains[0].ExpiresAt.Equal(record.ExpiresAt) {
+			t.Errorf("list_domains: %+v, %v; want it to expire at %v", out, err, record.ExpiresAt)
+		}
+		known, err := tools.RegistryOf(o.lookup).Registration(t.Context(), fqdn.MustParse("cobaltpine.com"), false)
+		if err != nil || known.RegistrarID != record.Registrar.IANAID || known.Registrar == "" || known.Created.IsZero() || known.Ended {
+			t.Errorf("registration: %+v, %v", known, err)
+		}
+		if n, err := o.portfolio.Recheck(t.Context()); err != nil || n != 1 { // the one about which nothing is known
+			t.Errorf("re-check: %d names, %v; want 1", n, err)
+		}
+		_, err = tools.RegistryOf(o.lookup).Registration(t.Context(), fqdn.MustParse("fault-503.test"), false)
+		if f := fault.From(err); f.Code != fault.Unavailable || f.Retry <= 0 {
+			t.Errorf("registration of a name that is not told: %v, want unavailable, with a time to wait", err)
+		}
+	})
+}
+
 // A thousand names in one call, some foreign, some invalid, some free: each has its own result, and a dry run of each op
 // says the same and changes nothing.
 func TestBulkOfAThousand(t *testing.T) {
