@@ -62,7 +62,8 @@ const rowsAtOnce = 50
 
 // Import lists the names of a CSV file. Its first row names the columns, in any order: domain and price_cents, and
 // optionally floor_price_cents (the price where empty), currency (USD where empty), description and keywords (separated by
-// commas, semicolons or bars, else by spaces). A name already listed is updated; a sold one is a bad row.
+// commas, semicolons or bars, else by spaces). A name already listed is updated; one that is sold, or that an account
+// lists, is a bad row.
 //
 // With bad rows nothing is taken, unless o.Partial says so; the report tells. All rows are written in one transaction, with
 // o.Partial in several: then, on error, the report tells what is done. The whole file is held in memory.
@@ -243,6 +244,9 @@ func (i *importer) judge(ctx context.Context, tx store.Tx, drafts []draft) ([]dr
 		case old.sold:
 			t.bad = append(t.bad, BadRow{d.line, columnDomain, "was sold here and cannot be listed again by import"})
 			continue
+		case old.seller != "":
+			t.bad = append(t.bad, BadRow{d.line, columnDomain, "is for sale here by an account, which alone may change that"})
+			continue
 		case old.draft == d.at(old.line):
 			t.unchanged++
 			continue
@@ -257,7 +261,8 @@ func (i *importer) judge(ctx context.Context, tx store.Tx, drafts []draft) ([]dr
 // stand is how a domain stands before the import: listed as the draft says, or sold.
 type stand struct {
 	draft
-	sold bool
+	sold   bool
+	seller string
 }
 
 // standing reads how the domains stand. A domain that is neither listed nor sold is left out.
@@ -270,10 +275,10 @@ func standing(ctx context.Context, tx store.Tx, env Environment, drafts []draft)
 	in := binds(2, len(drafts))
 	// Two queries, each on an index of its own: the engines do not use partial indexes for status IN (…).
 	rows, err := tx.Query(ctx, `
-		SELECT domain, price_cents, floor_price_cents, currency, description, keywords, 0 AS sold
+		SELECT domain, price_cents, floor_price_cents, currency, description, keywords, seller_id, 0 AS sold
 		FROM listings WHERE environment = $1 AND status = 'listed' AND domain IN (`+in+`)
 		UNION ALL
-		SELECT domain, 0, 0, '', '', '', 1
+		SELECT domain, 0, 0, '', '', '', '', 1
 		FROM listings WHERE environment = $1 AND status = 'sold' AND domain IN (`+in+`)`, args...)
 	if err != nil {
 		return nil, err
@@ -282,7 +287,7 @@ func standing(ctx context.Context, tx store.Tx, env Environment, drafts []draft)
 	have := map[string]stand{}
 	for rows.Next() {
 		var s stand
-		if err := rows.Scan(&s.domain, &s.price, &s.floor, &s.currency, &s.description, &s.keywords, &s.sold); err != nil {
+		if err := rows.Scan(&s.domain, &s.price, &s.floor, &s.currency, &s.description, &s.keywords, &s.seller, &s.sold); err != nil {
 			return nil, err
 		}
 		if old, known := have[s.domain]; !known || old.sold { // sold once and listed again: it is listed

@@ -145,6 +145,24 @@ func TestSellerOffersNames(t *testing.T) {
 	})
 }
 
+func TestImportLeavesTheListingsOfSellersAlone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		m := stall(t, db)
+		ada := market.Seller{Environment: market.Live, ID: "acc_ada"}
+		put(t, db, m, ada, "a.example", 500, market.Listed)
+		put(t, db, m, ada, "b.example", 500, market.Pending)
+		file := "domain,price_cents\na.example,5\nb.example,5\n"
+		r, err := m.Import(t.Context(), strings.NewReader(file), market.ImportOptions{Environment: market.Live, Partial: true})
+		if err != nil || r.Created != 1 || len(r.Bad) != 1 || r.Bad[0].Line != 2 || r.Bad[0].Column != "domain" {
+			t.Errorf("import = %+v, %v; want line 2 bad and b.example listed", r, err)
+		}
+		if got := open(t, db, ada, "a.example b.example"); got != "a.example listed 500, b.example pending 500" {
+			t.Errorf("the seller's listings: %s", got)
+		}
+	})
+}
+
 func TestSellerOffersAThousandNames(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
