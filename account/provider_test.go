@@ -1,0 +1,149 @@
+package account
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// A provider is a small OpenID provider on loopback: discovery, keys, authorization with PKCE, and a token endpoint
+// that keeps the rules of OpenID Connect Core. The person there is whoever claims says, and always agrees.
+type provider struct {
+	*httptest.Server
+	key *ecdsa.PrivateKey
+
+	mu       sync.Mutex
+	claims   map[string]any    // about the person: sub, email, email_verified
+	override map[string]any    // of the ID token, to break it
+	signer   *ecdsa.PrivateKey // nil: key
+	down     bool              // the token endpoint fails
+	codes    map[string]url.Values
+	asked    int // for the discovery document
+}
+
+const (
+	providerClient = "wharf"
+	providerSecret = "a secret between two servers"
+)
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, "make a key", err)
+	p := &provider{key: key, codes: map[string]url.Values{}, claims: map[string]any{"sub": "person-1", "email": "Ada@names.example", "email_verified": true}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
+	mux.HandleFunc("GET /keys", p.keys)
+	mux.HandleFunc("GET /authorize", p.authorize)
+	mux.HandleFunc("POST /token", p.token)
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *provider) config() Provider {
+	return Provider{ID: "example", Name: "Example", Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	writeJSON(w, http.StatusOK, map[string]any{
+		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+		"id_token_signing_alg_values_supported": []string{"ES256"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+	})
+}
+
+func (p *provider) keys(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "1", Algorithm: "ES256", Use: "sig"}}})
+}
+
+func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("client_id") != providerClient || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" || q.Get("scope") != "openid email" {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	code := rand.Text()
+	p.mu.Lock()
+	p.codes[code] = q
+	p.mu.Unlock()
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {p.URL}}.Encode(), http.StatusFound)
+}
+
+func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.down {
+		writeJSON(w, http.StatusInternalServerError, map[string]string{})
+		return
+	}
+	id, secret, basic := r.BasicAuth()
+	if !basic {
+		id, secret = r.FormValue("client_id"), r.FormValue("client_secret")
+	} else {
+		secret, _ = url.QueryUnescape(secret)
+	}
+	if id != providerClient || secret != providerSecret {
+		writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
+		return
+	}
+	asked, ok := p.codes[r.FormValue("code")]
+	delete(p.codes, r.FormValue("code"))
+	challenge := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+	if !ok || r.FormValue("redirect_uri") != asked.Get("redirect_uri") || base64.RawURLEncoding.EncodeToString(challenge[:]) != asked.Get("code_challenge") {
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "the code " + r.FormValue("code")})
+		return
+	}
+	claims := map[string]any{"iss": p.URL, "aud": providerClient, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "nonce": asked.Get("nonce")}
+	maps.Copy(claims, p.claims)
+	maps.Copy(claims, p.override)
+	key := p.key
+	if p.signer != nil {
+		key = p.signer
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "1"}}, nil)
+	if err != nil {
+		panic(err)
+	}
+	text, _ := json.Marshal(claims)
+	signed, err := signer.Sign(text)
+	if err != nil {
+		panic(err)
+	}
+	idToken, _ := signed.CompactSerialize()
+	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 60, "id_token": idToken})
+}
+
+// visit is a browser that follows the address to the provider and stops at the redirect back.
+func (p *provider) visit(t *testing.T, address string) *url.URL {
+	t.Helper()
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := browser.Get(address)
+	must(t, "visit the provider", err)
+	defer resp.Body.Close()
+	back, err := resp.Location()
+	if err != nil {
+		t.Fatalf("the provider answers %s without a redirect", resp.Status)
+	}
+	return back
+}

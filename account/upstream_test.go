@@ -1,0 +1,235 @@
+package account
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+func withProvider(p *provider) func(*Config) {
+	return func(c *Config) { c.OIDC = []Provider{p.config()} }
+}
+
+// pass goes through the provider and comes back.
+func (r *rig) pass(t *testing.T, p *provider, accountID, invite string) (Account, error) {
+	t.Helper()
+	address, flow, err := r.BeginUpstream(t.Context(), "example", accountID, invite)
+	must(t, "begin", err)
+	back := p.visit(t, address)
+	want(t, "redirect", back.Path, CallbackPath("example"))
+	return r.FinishUpstream(t.Context(), "example", flow, back.Query(), home)
+}
+
+func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := newProvider(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		want(t, "button", r.Providers()[0], Button{"example", "Example"})
+		made, err := r.pass(t, p, "", "")
+		must(t, "the first time", err)
+		want(t, "address", made.Email, "ada@names.example")
+		want(t, "verified", made.Verified, true)
+		p.claims["email"], p.claims["email_verified"] = "moved@names.example", false
+		again, err := r.pass(t, p, "", "")
+		must(t, "the second time, with another address", err)
+		want(t, "account", again, made)
+		_, err = r.SignIn(ctx, made.Email, "", home)
+		wantCode(t, "sign in without a password", err, fault.AuthenticationRequired)
+		has, err := r.HasPassword(ctx, made.ID)
+		must(t, "has a password", err)
+		want(t, "has a password", has, false)
+		must(t, "set the first password", r.ChangePassword(ctx, made.ID, "", passphrase, home))
+		_, err = r.SignIn(ctx, made.Email, passphrase, home)
+		must(t, "sign in by password", err)
+		want(t, "discoveries", p.asked, 1)
+	})
+}
+
+func TestUpstreamFindsTheAccountOfAnAddress(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := newProvider(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		who := r.account("ada@names.example")
+		p.claims["email_verified"] = false
+		_, err := r.pass(t, p, "", "")
+		wantCode(t, "an address that the provider has not verified", err, fault.Forbidden)
+		delete(p.claims, "email_verified")
+		_, err = r.pass(t, p, "", "")
+		wantCode(t, "an address of which the provider says nothing", err, fault.Forbidden)
+		p.claims["email_verified"] = "true"
+		in, err := r.pass(t, p, "", "")
+		must(t, "a verified one", err)
+		want(t, "account", in, who)
+		_, err = r.SignIn(ctx, who.Email, passphrase, home)
+		must(t, "the password stays", err)
+	})
+}
+
+// An account whose maker never showed to own the address is taken over whole by who does.
+func TestUpstreamTakesAnUnverifiedAccount(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := newProvider(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		thief, err := r.SignUp(ctx, "ada@names.example", passphrase, "", abroad)
+		must(t, "the thief signs up", err)
+		session := r.session(thief.ID)
+		in, err := r.pass(t, p, "", "")
+		must(t, "the owner comes", err)
+		want(t, "account", in.ID, thief.ID)
+		want(t, "verified", in.Verified, true)
+		_, err = r.SignIn(ctx, "ada@names.example", passphrase, abroad)
+		wantCode(t, "the thief's password", err, fault.AuthenticationRequired)
+		_, err = r.Session(ctx, session)
+		wantCode(t, "the thief's session", err, fault.AuthenticationRequired)
+	})
+}
+
+func TestUpstreamIsLinkedToAnAccount(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := newProvider(t)
+		r := newRig(t, db, withProvider(p))
+		p.claims["email"], p.claims["email_verified"] = "elsewhere@other.example", false
+		who, other := r.account("ada@names.example"), r.account("bob@names.example")
+		in, err := r.pass(t, p, who.ID, "")
+		must(t, "link", err)
+		want(t, "account", in, who)
+		in, err = r.pass(t, p, "", "")
+		must(t, "sign in there", err)
+		want(t, "account", in, who)
+		_, err = r.pass(t, p, other.ID, "")
+		wantCode(t, "link to a second account", err, fault.Conflict)
+	})
+}
+
+func TestUpstreamKeepsTheSignUpMode(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := newProvider(t)
+		closed := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Closed })
+		_, err := closed.pass(t, p, "", "")
+		wantCode(t, "a stranger where sign-up is closed", err, fault.Forbidden)
+		invited := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Invite })
+		_, err = invited.pass(t, p, "", "")
+		wantCode(t, "a stranger without an invitation", err, fault.Forbidden)
+		address, err := invited.Invite(t.Context())
+		must(t, "invite", err)
+		_, err = invited.pass(t, p, "", tokenIn(t, address, SignUpPath, InviteParameter))
+		must(t, "a stranger with one", err)
+		_, err = closed.pass(t, p, "", "")
+		must(t, "the same person where sign-up is closed", err)
+	})
+}
+
+func TestUpstreamAnswersThatAreRefused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := newProvider(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		must(t, "make a key", err)
+		spoilToken := func(claim string, value any) func(url.Values) {
+			return func(url.Values) { p.override = map[string]any{claim: value} }
+		}
+		tests := []struct {
+			name  string
+			spoil func(url.Values)
+			want  fault.Code
+		}{
+			{"another state", func(q url.Values) { q.Set("state", "x") }, fault.InvalidToken},
+			{"no state", func(q url.Values) { q.Del("state") }, fault.InvalidToken},
+			{"another issuer", func(q url.Values) { q.Set("iss", "https://evil.example") }, fault.InvalidToken},
+			{"the person declines", func(q url.Values) { q.Set("error", "access_denied") }, fault.Forbidden},
+			{"a made-up code", func(q url.Values) { q.Set("code", "x") }, fault.Unavailable},
+			{"no code", func(q url.Values) { q.Del("code") }, fault.Unavailable},
+			{"an ID token for another client", spoilToken("aud", "other"), fault.Unavailable},
+			{"an ID token of another issuer", spoilToken("iss", "https://evil.example"), fault.Unavailable},
+			{"an ID token that has expired", spoilToken("exp", time.Now().Add(-time.Hour).Unix()), fault.Unavailable},
+			{"an ID token for another attempt", spoilToken("nonce", "x"), fault.Unavailable},
+			{"an ID token with another signature", func(url.Values) { p.signer = stranger }, fault.Unavailable},
+			{"a token endpoint that fails", func(url.Values) { p.down = true }, fault.Unavailable},
+			{"an address that is none", spoilToken("email", "ada@names.example\r\nBcc: x@y.example"), fault.Forbidden},
+		}
+		for _, tt := range tests {
+			address, flow, err := r.BeginUpstream(ctx, "example", "", "")
+			must(t, "begin", err)
+			q := p.visit(t, address).Query()
+			tt.spoil(q)
+			_, err = r.FinishUpstream(ctx, "example", flow, q, home)
+			wantCode(t, tt.name, err, tt.want)
+			if code := q.Get("code"); err != nil && len(code) > 10 && strings.Contains(err.Error(), code) {
+				t.Errorf("%s: the error holds the code: %v", tt.name, err)
+			}
+			p.override, p.signer, p.down = nil, nil, false
+		}
+
+		address, flow, err := r.BeginUpstream(ctx, "example", "", "")
+		must(t, "begin", err)
+		_, otherFlow, err := r.BeginUpstream(ctx, "example", "", "")
+		must(t, "begin another", err)
+		q := p.visit(t, address).Query()
+		_, err = r.FinishUpstream(ctx, "example", otherFlow, q, home)
+		wantCode(t, "the answer in another browser", err, fault.InvalidToken)
+		_, err = r.FinishUpstream(ctx, "example", flow, q, home)
+		must(t, "the answer", err)
+		_, err = r.FinishUpstream(ctx, "example", flow, q, home)
+		wantCode(t, "the answer again", err, fault.Unavailable)
+		_, _, err = r.BeginUpstream(ctx, "unknown", "", "")
+		wantCode(t, "an unknown provider", err, fault.NotFound)
+	})
+}
+
+func TestUpstreamThatIsDown(t *testing.T) {
+	t.Parallel()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for range 64 << 10 {
+			if _, err := w.Write([]byte(strings.Repeat(" ", 1<<10))); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(broken.Close)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for name, issuer := range map[string]string{"endless": broken.URL, "gone": gone.URL} {
+		r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
+			c.OIDC = []Provider{{ID: "example", Issuer: issuer, ClientID: providerClient}}
+		})
+		_, _, err := r.BeginUpstream(t.Context(), "example", "", "")
+		wantCode(t, name, err, fault.Unavailable)
+	}
+}
+
+func TestProvidersThatCannotWork(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
+	good := Provider{ID: "a", Issuer: "https://issuer.example", ClientID: "c"}
+	bad := map[string][]Provider{
+		"no client":          {{ID: "a", Issuer: "https://issuer.example"}},
+		"plain http":         {{ID: "a", Issuer: "http://issuer.example", ClientID: "c"}},
+		"no issuer":          {{ID: "a", ClientID: "c"}},
+		"id with a slash":    {{ID: "a/b", Issuer: "https://issuer.example", ClientID: "c"}},
+		"no id":              {{Issuer: "https://issuer.example", ClientID: "c"}},
+		"two of the same id": {good, good},
+	}
+	for name, providers := range bad {
+		if a, err := New(t.Context(), Config{DB: db, BaseURL: "https://names.example", OIDC: providers}); err == nil {
+			a.Close()
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
