@@ -98,7 +98,7 @@ func judgeRefresh(row refreshRow, r renewal, now time.Time, grace time.Duration,
 	case !now.Before(row.expires), !now.Before(row.ends):
 		return refuse, bad
 	case row.used.IsZero():
-	case successorUnused && now.Sub(row.used) < grace:
+	case grace > 0 && successorUnused && now.Sub(row.used) < grace: // which a clock ahead of ours makes negative
 		ok = again
 	default:
 		return revoke, bad

@@ -89,6 +89,8 @@ func TestVerdictsOnRefreshTokens(t *testing.T) {
 // FuzzRefreshVerdict looks for a way to get tokens out of a token that is not good.
 func FuzzRefreshVerdict(f *testing.F) {
 	f.Add("c", "c", "pricing:read", "pricing:read", apiURL, apiURL, int64(1), int64(1), int64(0), int64(0), false)
+	// Without a grace, a token used by a process whose clock is ahead was accepted again.
+	f.Add("c", "c", "pricing:read", "", apiURL, apiURL, int64(1), int64(25), int64(-50), int64(0), true)
 	f.Fuzz(func(t *testing.T, owner, client, granted, scope, resource, asked string, expires, ends, used, grace int64, unused bool) {
 		now := newClock().Now()
 		row := refreshRow{
