@@ -3,6 +3,7 @@ package market
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
@@ -196,18 +197,18 @@ func (s Seller) insert(ctx context.Context, tx store.Tx, domains []fqdn.Name, pr
 		return nil
 	}
 	args := []any{s.Environment, price.Cents, price.Currency, s.ID, to, store.Micros(now), change}
-	values := ""
+	var values strings.Builder
 	for i, d := range domains {
 		if i > 0 {
-			values += ", "
+			values.WriteString(", ")
 		}
-		values += fmt.Sprintf("($%d, $1, $%d, $2, $2, $3, '', '', $4, $5, $6, $6, $7)", len(args)+1, len(args)+2)
+		fmt.Fprintf(&values, "($%d, $1, $%d, $2, $2, $3, '', '', $4, $5, $6, $6, $7)", len(args)+1, len(args)+2)
 		args = append(args, store.NewID("lst"), d.String())
 	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO listings (id, environment, domain, price_cents, floor_price_cents, currency, description, keywords,
 			seller_id, status, listed_at, updated_at, change)
-		VALUES `+values, args...)
+		VALUES `+values.String(), args...)
 	return err
 }
 

@@ -37,7 +37,7 @@ const MaxBulk = portfolio.MaxChange
 
 // Schema is a bounded list of texts.
 func (BulkList) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(MaxBulk)}
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1), MaxItems: new(MaxBulk)}
 }
 
 // BulkParams is the price for list and set_price.

@@ -59,7 +59,7 @@ func (p *Portfolio) look(ctx context.Context, c Claim) answer {
 
 // askAll asks about the claims side by side, for askTime.
 func (p *Portfolio) askAll(ctx context.Context, claims []Claim, ask func(context.Context, Claim) answer) (map[fqdn.Name]answer, error) {
-	within, cancel := context.WithTimeout(ctx, askTime)
+	limited, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	answers := make([]answer, len(claims))
 	var next atomic.Int64
@@ -67,7 +67,7 @@ func (p *Portfolio) askAll(ctx context.Context, claims []Claim, ask func(context
 	for range min(len(claims), outside) {
 		wait.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(claims)); i = next.Add(1) - 1 {
-				answers[i] = p.ask(within, claims[i], ask)
+				answers[i] = p.ask(limited, claims[i], ask)
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func (p *Portfolio) askAll(ctx context.Context, claims []Claim, ask func(context
 	}
 	learnt := make(map[fqdn.Name]answer, len(claims))
 	for i, a := range answers {
-		if f := (*fault.Error)(nil); a.err != nil && within.Err() != nil && !errors.As(a.err, &f) {
+		if f := (*fault.Error)(nil); a.err != nil && limited.Err() != nil && !errors.As(a.err, &f) {
 			a.err = errNotAsked()
 		}
 		learnt[claims[i].Domain] = a
