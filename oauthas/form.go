@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 )
 
 // maxBody bounds the body of every request to the server.
@@ -132,6 +131,6 @@ func (f *form) authenticate(headers []string) *refusal {
 	if f.client != "" && f.client != id {
 		return refuseWith(http.StatusBadRequest, errInvalidRequest, "client_id and the Authorization header differ")
 	}
-	f.client = strings.Clone(id)
+	f.client = id
 	return nil
 }

@@ -3,9 +3,11 @@ package oauthas
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
 )
 
 // rows counts the rows of a table.
@@ -104,4 +106,19 @@ func TestManyRowsAreRemovedInTurns(t *testing.T) {
 	if got := d.rows("oauth_clients"); got != 0 {
 		t.Errorf("got %d rows, want none", got)
 	}
+}
+
+func TestHousekeepingRunsByItself(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, db)
+		d.register(appRedirect)
+		d.clock.advance(UnusedLife)
+		time.Sleep(housekeepingEvery + time.Second)
+		if got := d.rows("oauth_clients"); got != 0 {
+			t.Errorf("got %d clients, want none", got)
+		}
+		d.Close()
+	})
 }

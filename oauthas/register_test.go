@@ -33,7 +33,7 @@ func TestRegistration(t *testing.T) {
 			t.Errorf("got %v, want %v", a.json, want)
 		}
 		c, err := d.client(t.Context(), id)
-		if err != nil || c.name != "Ember – <b>" || len(c.redirects) != 2 || !c.registered() {
+		if err != nil || c.name != "Ember – <b>" || len(c.redirects) != 2 || c.host != "" {
 			t.Errorf("the client: got %+v, %v", c, err)
 		}
 	})

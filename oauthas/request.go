@@ -17,9 +17,6 @@ type client struct {
 	host      string // that its metadata document came from; empty: registered here
 }
 
-// registered reports whether the client registered itself, which anybody can do under any name.
-func (c client) registered() bool { return c.host == "" }
-
 // An oauthError is a refusal in the words of OAuth: a code from the RFCs and a sentence for the developer.
 type oauthError struct{ code, description string }
 

@@ -41,7 +41,7 @@ const (
 	InteractionLife = 10 * time.Minute   // between the question and the answer
 )
 
-// wrongTries is how many failed redemptions a code survives but the last.
+// wrongTries is the number of failed redemptions after which a code is burnt.
 const wrongTries = 5
 
 // Bounds on what one person, or a client that one person trusts, can make us keep.
@@ -91,13 +91,13 @@ type EventKind string
 
 // The kinds of events.
 const (
-	GrantBegan     EventKind = "grant_began"      // a client received its first tokens
-	GrantRevoked   EventKind = "grant_revoked"    // by the account or the client
-	CodeReplayed   EventKind = "code_replayed"    // the grant was revoked for it
-	RefreshReplays EventKind = "refresh_replayed" // the grant was revoked for it
+	GrantBegan      EventKind = "grant_began"      // a client received its first tokens
+	GrantRevoked    EventKind = "grant_revoked"    // by the account or the client
+	CodeReplayed    EventKind = "code_replayed"    // the grant was revoked for it
+	RefreshReplayed EventKind = "refresh_replayed" // the grant was revoked for it
 )
 
-// DefaultSchemes are the redirect schemes without a dot that are accepted by default: editors with many users that
+// defaultSchemes are the redirect schemes without a dot that are accepted by default: editors with many users that
 // cannot change theirs.
 var defaultSchemes = []string{"cursor", "vscode", "vscode-insiders", "windsurf"}
 

@@ -31,44 +31,45 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
 		refuseWith(http.StatusBadRequest, errInvalidRequest, "client_id is missing").write(w)
 		return
 	}
-	var answer tokens
-	var refusal *oauthError
-	var err error
-	resources, known := s.targets(f)
-	switch grant := f.values.Get("grant_type"); {
-	case grant == "":
-		refusal = &oauthError{errInvalidRequest, "grant_type is missing"}
-	case grant != "authorization_code" && grant != "refresh_token":
-		refusal = &oauthError{errGrantType, "grant_type must be authorization_code or refresh_token"}
-	case !known:
-		refusal = &oauthError{errInvalidTarget, "resource is not one that this server protects"}
-	case grant == "authorization_code":
-		code, verifier := f.values.Get("code"), f.values.Get("code_verifier")
-		if code == "" || verifier == "" {
-			refusal = &oauthError{errInvalidRequest, "code and code_verifier are needed"}
-			break
-		}
-		answer, refusal, err = s.redeem(r.Context(), code,
-			redemption{client: f.client, redirect: f.values.Get("redirect_uri"), verifier: verifier, resources: resources})
-	default:
-		token := f.values.Get("refresh_token")
-		if token == "" {
-			refusal = &oauthError{errInvalidRequest, "refresh_token is missing"}
-			break
-		}
-		answer, refusal, err = s.refresh(r.Context(), token,
-			renewal{client: f.client, scope: f.values.Get("scope"), resources: resources})
-	}
+	answer, refusal, err := s.exchange(r.Context(), f)
 	switch {
 	case err != nil:
 		s.fail(w, r, err)
-	case refusal != nil && refusal.code == errInvalidGrant && !s.mayExist(r.Context(), f.client):
-		refuseWith(http.StatusUnauthorized, errInvalidClient, "client_id is unknown").challenge(f.basic).write(w)
-	case refusal != nil:
-		refuseWith(http.StatusBadRequest, refusal.code, refusal.description).write(w)
-	default:
+	case refusal == nil:
 		writeJSON(w, http.StatusOK, answer)
+	case refusal.code == errInvalidGrant && !s.mayExist(r.Context(), f.client):
+		refuseWith(http.StatusUnauthorized, errInvalidClient, "client_id is unknown").challenge(f.basic).write(w)
+	default:
+		refuseWith(http.StatusBadRequest, refusal.code, refusal.description).write(w)
 	}
+}
+
+// exchange gives tokens for what the form holds: a code or a refresh token.
+func (s *Server) exchange(ctx context.Context, f form) (tokens, *oauthError, error) {
+	grant := f.values.Get("grant_type")
+	switch grant {
+	case "authorization_code", "refresh_token":
+	case "":
+		return tokens{}, &oauthError{errInvalidRequest, "grant_type is missing"}, nil
+	default:
+		return tokens{}, &oauthError{errGrantType, "grant_type must be authorization_code or refresh_token"}, nil
+	}
+	resources, known := s.targets(f)
+	if !known {
+		return tokens{}, &oauthError{errInvalidTarget, "resource is not one that this server protects"}, nil
+	}
+	if grant == "authorization_code" {
+		code, verifier := f.values.Get("code"), f.values.Get("code_verifier")
+		if code == "" || verifier == "" {
+			return tokens{}, &oauthError{errInvalidRequest, "code and code_verifier are needed"}, nil
+		}
+		return s.redeem(ctx, code, redemption{f.client, f.values.Get("redirect_uri"), verifier, resources})
+	}
+	token := f.values.Get("refresh_token")
+	if token == "" {
+		return tokens{}, &oauthError{errInvalidRequest, "refresh_token is missing"}, nil
+	}
+	return s.refresh(ctx, token, renewal{f.client, f.values.Get("scope"), resources})
 }
 
 // targets returns the resources that a token request names, none if it names none.
@@ -178,7 +179,7 @@ func (s *Server) refresh(ctx context.Context, token string, r renewal) (answer t
 		v, refusal = judgeRefresh(row, r, now, s.cfg.RefreshGrace, unused)
 		switch v {
 		case revoke:
-			event = &Event{row.account, RefreshReplays, clientLabel(row.clientName, row.client), row.grant}
+			event = &Event{row.account, RefreshReplayed, clientLabel(row.clientName, row.client), row.grant}
 			return s.end(ctx, tx, row.grant, row.client, now)
 		case accept, again:
 			answer, err = s.rotate(ctx, tx, token, row, r, v == again, now)
