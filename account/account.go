@@ -102,32 +102,16 @@ type Accounts struct {
 // of what has expired. The caller ends it with [Accounts.Close]. It fails on a base URL or a provider that cannot work;
 // it does not call the providers.
 func New(ctx context.Context, cfg Config) (*Accounts, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Mail == nil {
-		cfg.Mail = LogMail(cfg.Logger)
-	}
-	if cfg.Signup == "" {
-		cfg.Signup = Open
-	}
-	if cfg.HTTP == nil {
-		cfg.HTTP = &http.Client{Timeout: upstreamTime}
-	}
-	base, err := parseBase(cfg.BaseURL)
+	cfg, base, err := cfg.complete()
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
-	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	a := &Accounts{
 		cfg:    cfg,
 		db:     cfg.DB,
 		now:    cfg.Now,
 		log:    cfg.Logger,
-		hasher: newHasher(cmp.Or(cfg.Hashers, defaultHashers), fullCost),
+		hasher: newHasher(cfg.Hashers, fullCost),
 		brake:  newBrake(),
 		ration: newRation(),
 	}
@@ -150,6 +134,32 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 	a.sweep = stop
 	a.swept.Go(func() { a.sweepHourly(behind) })
 	return a, nil
+}
+
+// complete checks a configuration and fills in what is left to us.
+func (c Config) complete() (Config, *url.URL, error) {
+	base, err := parseBase(c.BaseURL)
+	if err != nil {
+		return Config{}, nil, err
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if c.Signup, err = ParseMode(string(cmp.Or(c.Signup, Open))); err != nil {
+		return Config{}, nil, err
+	}
+	c.Hashers = cmp.Or(max(c.Hashers, 0), defaultHashers)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Mail == nil {
+		c.Mail = LogMail(c.Logger)
+	}
+	if c.HTTP == nil {
+		c.HTTP = &http.Client{Timeout: upstreamTime}
+	}
+	return c, base, nil
 }
 
 // Close finishes the mail and the log entries that are under way, for at most some seconds, and ends what works behind.

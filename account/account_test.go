@@ -78,7 +78,7 @@ func (b *mailbox) token(t *testing.T, path string) string {
 
 func tokenIn(t *testing.T, text, path, parameter string) string {
 	t.Helper()
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if u, err := url.Parse(word); err == nil && u.Path == path && u.Query().Has(parameter) {
 			return u.Query().Get(parameter)
 		}

@@ -35,6 +35,7 @@ type letter struct {
 	purpose purpose // of the token in its link; empty: there is none
 	subject string
 	text    string
+	always  bool // whatever else was mailed: the owner must learn of it
 }
 
 const (
@@ -43,12 +44,12 @@ const (
 )
 
 var (
-	verifyMail = letter{toVerify, "Confirm your e-mail address", "Welcome to Namewharf. Please confirm that this address is yours:\n\n%s\n\nThe link is good for two days." + ignore + signature}
-	signInMail = letter{toSignIn, "Your sign-in link", "Sign in to Namewharf with this link:\n\n%s\n\nIt is good for 15 minutes, and once." + ignore + signature}
-	resetMail  = letter{toReset, "Set a new password", "Set a new password for Namewharf here:\n\n%s\n\nThe link is good for an hour, and once." + ignore + signature}
+	verifyMail = letter{purpose: toVerify, subject: "Confirm your e-mail address", text: "Welcome to Namewharf. Please confirm that this address is yours:\n\n%s\n\nThe link is good for two days." + ignore + signature}
+	signInMail = letter{purpose: toSignIn, subject: "Your sign-in link", text: "Sign in to Namewharf with this link:\n\n%s\n\nIt is good for 15 minutes, and once." + ignore + signature}
+	resetMail  = letter{purpose: toReset, subject: "Set a new password", text: "Set a new password for Namewharf here:\n\n%s\n\nThe link is good for an hour, and once." + ignore + signature}
 
-	repeatedMail = letter{"", "You have an account already", "Someone, perhaps you, gave this address to sign up at Namewharf. It has an account already, and nothing was changed.\n\nIf you forgot the password, set a new one:\n\n%s" + ForgotPath + signature}
-	changedMail  = letter{"", "Your password was changed", "The password of your account at Namewharf was changed, and all browsers and apps were signed out.\n\nIf this was not you, set a new one at once:\n\n%s" + ForgotPath + signature}
+	repeatedMail = letter{subject: "You have an account already", text: "Someone, perhaps you, gave this address to sign up at Namewharf. It has an account already, and nothing was changed.\n\nIf you forgot the password, set a new one:\n\n%s" + ForgotPath + signature}
+	changedMail  = letter{subject: "Your password was changed", text: "The password of your account at Namewharf was changed, and all browsers and apps were signed out.\n\nIf this was not you, set a new one at once:\n\n%s" + ForgotPath + signature, always: true}
 )
 
 // ForgotPath is the page that takes an e-mail address to [Accounts.RequestReset].
@@ -116,7 +117,7 @@ func (a *Accounts) send(ctx context.Context, to Account, l letter) error {
 
 // behind queues a letter, unless the recipient has had many: nobody may fill another's mailbox.
 func (a *Accounts) behind(l letter, email string, send func(context.Context) error) {
-	if !a.cfg.Unlimited && !a.ration.mailTo.add(email, time.Now()) {
+	if !l.always && !a.cfg.Unlimited && !a.ration.mailTo.add(email, time.Now()) {
 		a.log.Info("mail left out: the recipient has had many", "subject", l.subject)
 		return
 	}

@@ -41,7 +41,7 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 			t.Fatal("what is looked through does not hold the accounts")
 		}
 		for name, secret := range secrets {
-			bare := secret[strings.LastIndex(secret, "_")+1:]
+			bare := strings.TrimPrefix(strings.TrimPrefix(secret, sessionPrefix), oneTimePrefix)
 			for form, text := range map[string]string{
 				"as it is": secret, "without its prefix": bare,
 				"in base64": base64.StdEncoding.EncodeToString([]byte(secret)), "in hex": hex.EncodeToString([]byte(secret)),
@@ -136,7 +136,7 @@ func dump(t *testing.T, address string) (all bytes.Buffer) {
 		must(t, "read "+table, db.QueryRowContext(ctx, `SELECT string_agg(t::text, E'\n') FROM "`+table+`" t`).Scan(&text))
 		all.WriteString(text.String)
 		// Bytes are shown in hex; what they spell must be found too.
-		for _, column := range strings.Split(text.String, `\\x`) {
+		for column := range strings.SplitSeq(text.String, `\\x`) {
 			end := strings.IndexFunc(column, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
 			if end > 0 {
 				plain, _ := hex.DecodeString(column[:end&^1])

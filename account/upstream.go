@@ -291,7 +291,7 @@ func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who ide
 	if err != nil {
 		return accountRow{}, err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO account_identities (provider, subject, account_id, created) VALUES ($1, $2, $3, $4)`,
+	_, err = tx.Exec(ctx, `INSERT INTO account_identities (provider, subject, account_id, created) VALUES ($1, $2, $3, $4) ON CONFLICT (provider, subject) DO NOTHING`,
 		u.ID, who.subject, row.ID, store.Micros(a.now()))
 	if err != nil {
 		return accountRow{}, fmt.Errorf("link an identity: %w", err)
