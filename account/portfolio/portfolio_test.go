@@ -15,6 +15,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 	"github.com/namewharf/namewharf/tools"
@@ -293,10 +294,13 @@ func TestVerifyIsBounded(t *testing.T) {
 	}
 	b.wait = make(chan struct{})
 	var callers sync.WaitGroup
+	var told atomic.Int32
+	listening := op.WithEmitter(t.Context(), func(e op.Event) { told.Add(1) })
 	for range 3 {
 		callers.Go(func() {
-			if got := b.apply(t, "acc_1", portfolio.Change{Op: portfolio.Verify, Names: named(names...)}); strings.Trim(got, ", ok") != "" {
-				t.Errorf("verify: %s", got)
+			errs, err := b.Apply(listening, "acc_1", portfolio.Change{Op: portfolio.Verify, Names: named(names...)})
+			if err = errors.Join(append(errs, err)...); err != nil {
+				t.Errorf("verify: %v", err)
 			}
 		})
 	}
@@ -305,6 +309,9 @@ func TestVerifyIsBounded(t *testing.T) {
 	}
 	close(b.wait)
 	callers.Wait()
+	if told.Load() < 300 {
+		t.Errorf("the callers were told of %d answers, want at least 300", told.Load())
+	}
 	if most := b.busiest.Load(); most != 32 {
 		t.Errorf("%d questions were under way, want 32", most)
 	}

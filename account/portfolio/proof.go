@@ -10,6 +10,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -57,17 +58,18 @@ func (p *Portfolio) look(ctx context.Context, c Claim) answer {
 	return answer{proof: c.Proof}
 }
 
-// askAll asks about the claims side by side, for askTime.
+// askAll asks about the claims side by side, for askTime, and emits an event after each.
 func (p *Portfolio) askAll(ctx context.Context, claims []Claim, ask func(context.Context, Claim) answer) (map[fqdn.Name]answer, error) {
 	limited, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	answers := make([]answer, len(claims))
-	var next atomic.Int64
+	var next, done atomic.Int64
 	var wait sync.WaitGroup
 	for range min(len(claims), outside) {
 		wait.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(claims)); i = next.Add(1) - 1 {
 				answers[i] = p.ask(limited, claims[i], ask)
+				op.Emit(ctx, op.Event{Done: int(done.Add(1)), Total: len(claims)})
 			}
 		})
 	}
