@@ -32,12 +32,12 @@ type Items []Item
 // Schema bounds the list.
 func (Items) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{
-		Type: "array", MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(Max),
+		Type: "array", MinItems: new(1), MaxItems: new(Max),
 		Items: &jsonschema.Schema{
 			Type: "object", Required: []string{"id", "op"},
 			Properties: map[string]*jsonschema.Schema{
-				"id":     {Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(128), Description: "your own name for this operation, unique in the batch"},
-				"op":     {Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(64), Description: "name of an operation, e.g. search_domain"},
+				"id":     {Type: "string", MinLength: new(1), MaxLength: new(128), Description: "your own name for this operation, unique in the batch"},
+				"op":     {Type: "string", MinLength: new(1), MaxLength: new(64), Description: "name of an operation, e.g. search_domain"},
 				"params": {Type: "object", Description: "input of the operation"},
 			},
 			PropertyOrder:        []string{"id", "op", "params"},

@@ -64,7 +64,7 @@ func (c Count) Value() (n int, known bool) { return c.n, c.held }
 
 // Schema is an integer from 0 upwards.
 func (Count) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
+	return &jsonschema.Schema{Type: "integer", Minimum: new(0.0)}
 }
 
 // MarshalJSON writes the number, and null when it is not known.

@@ -25,7 +25,7 @@ func (size) Schema() *jsonschema.Schema {
 type word string
 
 func (word) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(5)}
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(5)}
 }
 
 type inner struct {

@@ -28,7 +28,7 @@ func (o *Op) Bind(query url.Values, path map[string]string) ([]byte, error) {
 		if field.kind == "array" {
 			list := []any{}
 			for _, v := range values {
-				for _, item := range strings.Split(v, ",") {
+				for item := range strings.SplitSeq(v, ",") {
 					list = append(list, field.items.bind(item))
 				}
 			}

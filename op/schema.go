@@ -72,8 +72,8 @@ func collectSchemers(t reflect.Type, own map[reflect.Type]*jsonschema.Schema, se
 	case reflect.Slice, reflect.Array, reflect.Map:
 		return collectSchemers(t.Elem(), own, seen)
 	case reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
+		for f := range t.Fields() {
+			f := f
 			if f.PkgPath != "" || f.Tag.Get("json") == "-" {
 				continue
 			}

@@ -135,12 +135,12 @@ func fill(b *testing.B, dir string, n int) {
 		w := bufio.NewWriter(in)
 		fmt.Fprintln(w, "domain,price_cents,floor_price_cents,currency,description,keywords")
 		for i := range n {
-			label := ""
+			var label strings.Builder
 			for range 1 + r.IntN(3) {
-				label += lex.Text(words.ID(1 + r.IntN(lex.Len())))
+				label.WriteString(lex.Text(words.ID(1 + r.IntN(lex.Len()))))
 			}
 			price := 1000 + r.IntN(10_000_000)
-			fmt.Fprintf(w, "%s%d.%s,%d,%d,USD,A name for a business,\n", label[:min(len(label), 50)], i, suffixes[i%len(suffixes)], price, price/2)
+			fmt.Fprintf(w, "%s%d.%s,%d,%d,USD,A name for a business,\n", label.String()[:min(len(label.String()), 50)], i, suffixes[i%len(suffixes)], price, price/2)
 		}
 		_ = w.Flush()
 		_ = in.Close()

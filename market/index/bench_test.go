@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,17 +32,18 @@ func generated(lex *words.Lexicon, n int) iter.Seq[index.Entry] {
 		}
 		seen := make(map[string]bool, n)
 		for i := 0; len(seen) < n; i++ {
-			label := word()
+			var label strings.Builder
+			label.WriteString(word())
 			for range r.IntN(3) {
-				label += word()
+				label.WriteString(word())
 			}
 			if r.IntN(4) == 0 {
-				label += fmt.Sprint(r.IntN(1000))
+				label.WriteString(fmt.Sprint(r.IntN(1000)))
 			}
 			if r.IntN(10) == 0 {
-				label += fmt.Sprintf("%c%c%c", 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26))
+				label.WriteString(fmt.Sprintf("%c%c%c", 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26)))
 			}
-			domain := label + "." + suffixes[r.IntN(len(suffixes))]
+			domain := label.String() + "." + suffixes[r.IntN(len(suffixes))]
 			if seen[domain] {
 				continue
 			}

@@ -100,12 +100,12 @@ func TestSearchFindsWhatIsMeant(t *testing.T) {
 		if tt.first != "" && (len(got) == 0 || got[0] != tt.first) {
 			t.Errorf("Search(%q) = %q; want %s first", tt.query, got, tt.first)
 		}
-		for _, want := range strings.Fields(tt.contains) {
+		for want := range strings.FieldsSeq(tt.contains) {
 			if !slices.Contains(got, want) {
 				t.Errorf("Search(%q) = %q; want %s among them", tt.query, got, want)
 			}
 		}
-		for _, bad := range strings.Fields(tt.lacks) {
+		for bad := range strings.FieldsSeq(tt.lacks) {
 			if slices.Contains(got, bad) {
 				t.Errorf("Search(%q) = %q; %s is not about it", tt.query, got, bad)
 			}

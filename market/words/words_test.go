@@ -157,7 +157,7 @@ func FuzzSplit(f *testing.F) {
 	l := English()
 	f.Fuzz(func(t *testing.T, s string) {
 		s = s[:min(len(s), 1000)]
-		joined := ""
+		var joined strings.Builder
 		for _, p := range l.Split(nil, s) {
 			if p.Text == "" {
 				t.Errorf("Split(%q) has an empty piece", s)
@@ -165,7 +165,7 @@ func FuzzSplit(f *testing.F) {
 			if p.Word != 0 && l.Text(p.Word) != p.Text {
 				t.Errorf("Split(%q): piece %q is said to be %q", s, p.Text, l.Text(p.Word))
 			}
-			joined += p.Text
+			joined.WriteString(p.Text)
 		}
 		want := strings.Map(func(r rune) rune {
 			if r < utf8.RuneSelf && (r < 'a' || r > 'z') && (r < '0' || r > '9') {
@@ -173,8 +173,8 @@ func FuzzSplit(f *testing.F) {
 			}
 			return r
 		}, s)
-		if utf8.ValidString(s) && joined != want {
-			t.Errorf("Split(%q) makes %q, want %q", s, joined, want)
+		if utf8.ValidString(s) && joined.String() != want {
+			t.Errorf("Split(%q) makes %q, want %q", s, joined.String(), want)
 		}
 	})
 }
