@@ -13,7 +13,7 @@ import (
 
 // Limits of a password (NIST SP 800-63B, section 3.1.1.2): no rules of composition, nothing that expires.
 const (
-	minPassword = 8
+	minPassword = 8    // characters
 	maxPassword = 1024 // bytes
 )
 
@@ -39,7 +39,7 @@ func checkPassword(email, password string) error {
 	switch {
 	case !utf8.ValidString(password):
 		return fault.Invalid("password", "must be text in UTF-8")
-	case len(password) < minPassword:
+	case utf8.RuneCountInString(password) < minPassword:
 		return fault.Invalid("password", "must be at least %d characters", minPassword)
 	case len(password) > maxPassword:
 		return fault.Invalid("password", "must be at most %d bytes", maxPassword)

@@ -21,6 +21,7 @@ func TestPasswordRules(t *testing.T) {
 	}{
 		{"eight characters", "kelpxyzz", true},
 		{"seven characters", "kelpxyz", false},
+		{"seven characters in fourteen bytes", "пароляя", false},
 		{"no rules of composition", "onlylowercaseletters", true},
 		{"spaces", "a b c d e f", true},
 		{"1024 bytes", strings.Repeat("ab c", 256), true},
