@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"hash/maphash"
 	"net/netip"
 	"sync"
 	"time"
@@ -123,34 +124,40 @@ func newRation() ration {
 type gauges[K comparable] struct {
 	every time.Duration
 	full  int
+	seed  maphash.Seed // keys are kept as their hashes, which are short, and nobody can make two collide
 
 	mu         sync.Mutex
-	young, old map[K]time.Time // when the counter will have fallen to zero
+	young, old map[uint64]time.Time // when the counter will have fallen to zero
 	turned     time.Time
 }
 
 const maxGauges = 64 << 10 // in each of the two generations
 
 func newGauges[K comparable](every time.Duration, full int) *gauges[K] {
-	return &gauges[K]{every: every, full: full, young: map[K]time.Time{}, old: map[K]time.Time{}}
+	return &gauges[K]{every: every, full: full, seed: maphash.MakeSeed(), young: map[uint64]time.Time{}, old: map[uint64]time.Time{}}
 }
 
 // level is the counter, rounded up.
 func (g *gauges[K]) level(key K, now time.Time) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.read(key, now)
+	return g.height(g.empty(maphash.Comparable(g.seed, key), now), now)
 }
 
-func (g *gauges[K]) read(key K, now time.Time) int {
-	empty, ok := g.young[key]
+// empty is when the counter will have fallen to zero, now at the earliest.
+func (g *gauges[K]) empty(key uint64, now time.Time) time.Time {
+	at, ok := g.young[key]
 	if !ok {
-		empty = g.old[key]
+		at = g.old[key]
 	}
-	if left := empty.Sub(now); left > 0 {
-		return int((left + g.every - 1) / g.every)
+	if at.Before(now) {
+		return now
 	}
-	return 0
+	return at
+}
+
+func (g *gauges[K]) height(empty, now time.Time) int {
+	return int((empty.Sub(now) + g.every - 1) / g.every)
 }
 
 // add raises the counter unless it is full, and reports whether it did.
@@ -160,25 +167,21 @@ func (g *gauges[K]) add(key K, now time.Time) bool {
 	// A counter that was not raised for the time in which a full one falls to zero is zero, so that turning over the
 	// generations that slowly forgets nothing.
 	if now.Sub(g.turned) > g.every*time.Duration(g.full) || len(g.young) >= maxGauges {
-		g.young, g.old, g.turned = map[K]time.Time{}, g.young, now
+		g.young, g.old, g.turned = map[uint64]time.Time{}, g.young, now
 	}
-	if g.read(key, now) >= g.full {
+	hash := maphash.Comparable(g.seed, key)
+	empty := g.empty(hash, now)
+	if g.height(empty, now) >= g.full {
 		return false
 	}
-	empty, ok := g.young[key]
-	if !ok {
-		empty = g.old[key]
-	}
-	if empty.Before(now) {
-		empty = now
-	}
-	g.young[key] = empty.Add(g.every)
+	g.young[hash] = empty.Add(g.every)
 	return true
 }
 
 func (g *gauges[K]) forget(key K) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.young, key)
-	delete(g.old, key)
+	hash := maphash.Comparable(g.seed, key)
+	delete(g.young, hash)
+	delete(g.old, hash)
 }
