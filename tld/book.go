@@ -1,7 +1,6 @@
 package tld
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,11 +35,8 @@ type Book struct {
 // A row is the prices of one suffix by [Action.slot]. A Price without an Action is not offered.
 type row [4]Price
 
-//go:embed tariffs.txt
-var tariffs string
-
 var defaultBook = sync.OnceValue(func() *Book {
-	b, err := readBook(tariffs)
+	b, err := readBook(unpack(tariffsPacked))
 	if err != nil {
 		panic(fmt.Sprintf("tld: tariffs.txt: %v", err))
 	}

@@ -165,7 +165,7 @@ func TestReadBookRefuses(t *testing.T) {
 
 func BenchmarkReadBook(b *testing.B) {
 	for b.Loop() {
-		if _, err := readBook(tariffs); err != nil {
+		if _, err := readBook(unpack(tariffsPacked)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
 package tld
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,11 +22,8 @@ type Table struct {
 	suffixes  *fqdn.Suffixes
 }
 
-//go:embed facts.txt
-var factsText string
-
 var defaultTable = sync.OnceValue(func() *Table {
-	t, err := readTable(factsText)
+	t, err := readTable(unpack(factsPacked))
 	if err != nil {
 		panic(fmt.Sprintf("tld: facts.txt: %v", err))
 	}

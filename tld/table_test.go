@@ -385,7 +385,7 @@ func FuzzReadTable(f *testing.F) {
 
 func BenchmarkReadTable(b *testing.B) {
 	for b.Loop() {
-		if _, err := readTable(factsText); err != nil {
+		if _, err := readTable(unpack(factsPacked)); err != nil {
 			b.Fatal(err)
 		}
 	}
