@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/namewharf/namewharf/market"
@@ -23,12 +24,12 @@ func file(n int) io.Reader {
 		w := bufio.NewWriter(in)
 		fmt.Fprint(w, header)
 		for i := range n {
-			label := ""
+			var label strings.Builder
 			for range 1 + r.IntN(3) {
-				label += lex.Text(words.ID(1 + r.IntN(lex.Len())))
+				label.WriteString(lex.Text(words.ID(1 + r.IntN(lex.Len()))))
 			}
 			price := 1000 + r.IntN(10_000_000)
-			fmt.Fprintf(w, "%s%d.%s,%d,%d,USD,A name for a business,\n", label, i, suffixes[r.IntN(len(suffixes))], price, price/2)
+			fmt.Fprintf(w, "%s%d.%s,%d,%d,USD,A name for a business,\n", label.String(), i, suffixes[r.IntN(len(suffixes))], price, price/2)
 		}
 		w.Flush()
 		in.Close()

@@ -17,7 +17,7 @@ import (
 
 func domains(names string) []fqdn.Name {
 	var all []fqdn.Name
-	for _, n := range strings.Fields(names) {
+	for n := range strings.FieldsSeq(names) {
 		all = append(all, fqdn.MustParse(n))
 	}
 	return all

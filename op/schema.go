@@ -73,7 +73,6 @@ func collectSchemers(t reflect.Type, own map[reflect.Type]*jsonschema.Schema, se
 		return collectSchemers(t.Elem(), own, seen)
 	case reflect.Struct:
 		for f := range t.Fields() {
-			f := f
 			if f.PkgPath != "" || f.Tag.Get("json") == "-" {
 				continue
 			}

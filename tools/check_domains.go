@@ -36,7 +36,7 @@ const (
 
 // Schema is a bounded list of texts.
 func (DomainList) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(MaxCheck)}
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1), MaxItems: new(MaxCheck)}
 }
 
 func (s *service) checkDomains() op.Operation[CheckIn, CheckOut] {

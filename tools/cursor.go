@@ -41,7 +41,7 @@ const maxCursor = 1024
 
 // Schema is a bounded text.
 func (Cursor) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(maxCursor)}
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(maxCursor)}
 }
 
 // A cursorKey seals cursors, so that one that was not handed out, or for another list, is told from one that was.

@@ -52,7 +52,7 @@ const (
 
 // Schema is an integer between 1 and [MaxPage].
 func (PageLimit) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(MaxPage)), Default: []byte("25")}
+	return &jsonschema.Schema{Type: "integer", Minimum: new(1.0), Maximum: new(float64(MaxPage)), Default: []byte("25")}
 }
 
 func (l PageLimit) orDefault() int {

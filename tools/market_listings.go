@@ -51,7 +51,7 @@ type Words string
 
 // Schema is a short text.
 func (Words) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(200)}
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(200)}
 }
 
 // Sort is the order of listings.
@@ -67,7 +67,7 @@ type Cents int64
 
 // Schema is an amount in minor units.
 func (Cents) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(float64(money.MaxCents))}
+	return &jsonschema.Schema{Type: "integer", Minimum: new(1.0), Maximum: jsonschema.Ptr(float64(money.MaxCents))}
 }
 
 // Offset is how many listings to skip.
@@ -78,7 +78,7 @@ const MaxOffset = 10_000
 
 // Schema is a bounded integer.
 func (Offset) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(float64(MaxOffset))}
+	return &jsonschema.Schema{Type: "integer", Minimum: new(0.0), Maximum: new(float64(MaxOffset))}
 }
 
 func (s *service) marketListings() op.Operation[ListingsIn, ListingsOut] {

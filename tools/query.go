@@ -19,7 +19,7 @@ const MaxQuery = fqdn.MaxLength
 
 // Schema is a short text.
 func (Query) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(MaxQuery)}
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(MaxQuery)}
 }
 
 // A subject is what a query is about.

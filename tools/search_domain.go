@@ -42,7 +42,7 @@ const MaxSuffixes = 30
 
 // Schema is a short list of texts.
 func (SuffixList) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(MaxSuffixes)}
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1), MaxItems: new(MaxSuffixes)}
 }
 
 // Bounds of a phrase search: how many suffixes its second spelling is looked up under, how many listings are added.

@@ -345,7 +345,7 @@ func TestListingPages(t *testing.T) {
 	for _, how := range []string{"cursor", "offset"} {
 		var names []string
 		in := `{"limit":2,"sort":"name"}`
-		for page := 0; page < 5; page++ {
+		for range 5 {
 			out, err := call[tools.ListingsOut](t.Context(), t, s, "market_listings", in)
 			if err != nil {
 				t.Fatal(err)

@@ -27,7 +27,7 @@ const MaxDomainText = 4 * fqdn.MaxLength
 
 // Schema is a bounded text.
 func (Domain) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(MaxDomainText)}
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(MaxDomainText)}
 }
 
 // WhoisOut is what the registry and the registrar publish about a domain. What is not known is absent; what is

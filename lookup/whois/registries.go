@@ -157,7 +157,7 @@ func (t *registries) directive(reg *registry, lists map[string][]phrase, word, r
 
 // claim notes that the keys belong to reg.
 func claim(m map[string]*registry, reg *registry, keys string) error {
-	for _, key := range strings.Fields(keys) {
+	for key := range strings.FieldsSeq(keys) {
 		if m[key] != nil {
 			return fmt.Errorf("%q stands twice", key)
 		}

@@ -1,6 +1,7 @@
 package whois
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/namewharf/namewharf/lookup/record"
@@ -50,10 +51,8 @@ func (s *scanner) addStatus(status string) {
 	if len(s.rec.Status) >= record.MaxStatus {
 		return
 	}
-	for _, old := range s.rec.Status {
-		if old == status {
-			return
-		}
+	if slices.Contains(s.rec.Status, status) {
+		return
 	}
 	s.rec.Status = append(s.rec.Status, status)
 }

@@ -2,6 +2,7 @@ package whois
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,10 +90,8 @@ func tidy(value string) string {
 }
 
 func (s *scanner) redact(name string) {
-	for _, r := range s.rec.Redacted {
-		if r == name {
-			return
-		}
+	if slices.Contains(s.rec.Redacted, name) {
+		return
 	}
 	s.rec.Redacted = append(s.rec.Redacted, name)
 }
@@ -180,10 +179,8 @@ const maxAddresses = 16
 
 func (s *scanner) putAddress(host int, address string) {
 	ns := &s.rec.Nameservers[host]
-	for _, a := range ns.Addresses {
-		if a == address {
-			return
-		}
+	if slices.Contains(ns.Addresses, address) {
+		return
 	}
 	if len(ns.Addresses) < maxAddresses {
 		ns.Addresses = append(ns.Addresses, strings.Clone(address))

@@ -60,9 +60,9 @@ func readGroups(path string) (*groups, error) {
 			fmt.Fprintln(os.Stderr, "gen: a line without a colon:", line)
 			return
 		}
-		for _, head := range strings.Fields(heads) {
+		for head := range strings.FieldsSeq(heads) {
 			g.heads[head] = true
-			for _, w := range strings.Fields(rest) {
+			for w := range strings.FieldsSeq(rest) {
 				g.link(head, w, handLink)
 				g.link(w, head, backLink)
 			}
