@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"lookup", "tld", "market", "account"},
 	{"tools", "batch", "oauthas"},
 	{"serve/door"},
-	{"serve/rest", "serve/assistant"},
+	{"serve/rest", "serve/assistant", "serve/pages"},
 	{"cmd/publicapi", "cmd/mcp", "cmd/operator"},
 }
 

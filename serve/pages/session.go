@@ -1,0 +1,135 @@
+package pages
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/serve/door"
+)
+
+// Cookies. Over https their names begin with __Host-, so that no other host can set them.
+const (
+	sessionCookie = "nw_session"
+	flowCookie    = "nw_flow"   // of a sign-in at a provider
+	returnCookie  = "nw_return" // where that leads to
+)
+
+// flowAge is how many seconds a sign-in at a provider may take.
+const flowAge = 600
+
+// maxReturnCookie leaves a cookie below the 4096 bytes that browsers keep.
+const maxReturnCookie = 3 << 10
+
+func (p *Pages) cookieName(name string) string {
+	if p.secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// setCookie sets a cookie for some seconds; a negative age removes it.
+func (p *Pages) setCookie(v *visit, name, value string, age int) {
+	name = p.cookieName(name)
+	h := v.w.Header() // a second Set-Cookie for one name is left to the browser's taste (RFC 6265, section 4.1.1)
+	h["Set-Cookie"] = slices.DeleteFunc(h["Set-Cookie"], func(c string) bool { return strings.HasPrefix(c, name+"=") })
+	http.SetCookie(v.w, &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: age,
+		HttpOnly: true, Secure: p.secure, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+func (p *Pages) cookie(v *visit, name string) string {
+	c, err := v.Cookie(p.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// recognize finds out who visits, and lets the cookie last as long as the session it names.
+func (p *Pages) recognize(v *visit) error {
+	token := p.cookie(v, sessionCookie)
+	if token == "" {
+		return nil
+	}
+	s, err := p.accounts.Session(v.Context(), token)
+	if fault.Is(err, fault.AuthenticationRequired) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.token, v.session = token, s
+	door.Note(v.Context(), "", door.Account)
+	if v.Method == http.MethodGet {
+		p.setCookie(v, sessionCookie, token, int(account.SessionLife.Seconds()))
+	}
+	return nil
+}
+
+// enter signs the browser in under another token than any it had before.
+func (p *Pages) enter(v *visit, accountID string) error {
+	token, s, err := p.accounts.StartSession(v.Context(), accountID, v.from, v.UserAgent())
+	if err != nil {
+		return err
+	}
+	if v.signedIn() {
+		if err := p.accounts.EndSession(v.Context(), v.token, v.from); err != nil {
+			return err
+		}
+	}
+	v.token, v.session = token, s
+	p.setCookie(v, sessionCookie, token, int(account.SessionLife.Seconds()))
+	return nil
+}
+
+// leave forgets the session in the browser.
+func (p *Pages) leave(v *visit) {
+	v.token, v.session = "", account.Session{}
+	p.setCookie(v, sessionCookie, "", -1)
+}
+
+const (
+	home          = "/account"
+	authorizePath = "/oauth/authorize"
+	maxReturn     = 24 << 10
+)
+
+// ownPath is where a person goes after signing in: the path that was asked for if it is a page of ours that asks for a
+// sign-in, else the account. Whatever a browser could read as another site's address is not.
+func ownPath(asked string) string {
+	if len(asked) > maxReturn || !strings.HasPrefix(asked, "/") || strings.HasPrefix(asked, "//") ||
+		strings.ContainsFunc(asked, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) {
+		return home
+	}
+	u, err := url.Parse(asked)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || u.RawPath != "" || u.Fragment != "" {
+		return home
+	}
+	if u.Path != home && u.Path != authorizePath && !strings.HasPrefix(u.Path, home+"/") || path.Clean(u.Path) != u.Path {
+		return home
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}
+
+// signInFor is the sign-in page that leads back to one of our paths.
+func signInFor(back string) string {
+	if back == home {
+		return "/signin"
+	}
+	return "/signin?" + url.Values{"return": {back}}.Encode()
+}
+
+// originOf is the scheme and host of an absolute URL.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}

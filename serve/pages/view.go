@@ -1,0 +1,236 @@
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// An answer is a page, or where to go instead.
+type answer struct {
+	page       string // the template, without ".html"
+	title      string
+	status     int    // 0: 200
+	notice     string // of something that went well
+	problem    *problem
+	data       any
+	script     bool   // the page brings the script
+	formAction string // CSP source that forms may lead to, besides our own
+	to         string // 303 to there; there is no page
+	json       any    // for the script; there is no page
+}
+
+func seeOther(to string) answer { return answer{to: to} }
+
+// A problem is what went wrong with a form, in words for who filled it in.
+type problem struct {
+	Text, Field string
+	retry       int
+}
+
+// problemOf turns a fault into a problem; other errors are ours, and returned.
+func problemOf(err error) (*problem, int, error) {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code == fault.Internal {
+		return nil, 0, err
+	}
+	pr := &problem{Text: sentences(f), retry: f.RetrySeconds()}
+	if len(f.Fields) > 0 {
+		pr.Field = f.Fields[0].Field
+	}
+	return pr, statusOf(f.Code), nil
+}
+
+// statusOf is the status of a page about a failure. 401 is left to doors with a challenge (RFC 9110, section 15.5.2).
+func statusOf(c fault.Code) int {
+	if s := c.Status(); s != http.StatusUnauthorized {
+		return s
+	}
+	return http.StatusForbidden
+}
+
+// fieldNames are fields as the forms label them.
+var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "price": "The price"}
+
+// sentences are a fault's words as a person reads them.
+func sentences(f *fault.Error) string {
+	text := sentence(f.Detail)
+	if len(f.Fields) > 0 {
+		if name, ok := fieldNames[f.Fields[0].Field]; ok {
+			text = sentence(name + " " + f.Fields[0].Reason)
+		}
+	}
+	return strings.TrimSpace(text + " " + sentence(f.Hint))
+}
+
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToUpper(first)) + s[size:]
+	if strings.ContainsAny(s[len(s)-1:], ".?!") {
+		return s
+	}
+	return s + "."
+}
+
+// again shows a form another time with what went wrong. An error that is ours is returned.
+func again(a answer, err error) (answer, error) {
+	pr, status, err := problemOf(err)
+	if err != nil {
+		return answer{}, err
+	}
+	a.problem, a.status = pr, status
+	return a, nil
+}
+
+// policy is the Content-Security-Policy of a page. Browsers hold redirects of a form against form-action too, so the
+// consent page has to name where it leads to.
+func policy(formAction string, script bool) string {
+	p := "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+	if formAction != "" {
+		p += " " + formAction
+	}
+	if script {
+		p += "; script-src 'self'; connect-src 'self'"
+	}
+	return p
+}
+
+// view is what the templates see.
+type view struct {
+	Title   string
+	Email   string // of who is signed in; empty: nobody
+	Path    string
+	Notice  string
+	Problem *problem
+	Script  bool
+	Domains bool // there is a page for them
+	Data    any
+}
+
+// Bad reports whether the field is at fault.
+func (v view) Bad(field string) bool { return v.Problem != nil && v.Problem.Field == field }
+
+// send writes an answer.
+func (p *Pages) send(v *visit, a answer) {
+	h := v.w.Header()
+	status := a.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	switch {
+	case a.to != "":
+		h.Set("Location", a.to)
+		v.w.WriteHeader(http.StatusSeeOther)
+		return
+	case a.json != nil:
+		p.sendJSON(v, status, a.json)
+		return
+	}
+	var b bytes.Buffer
+	err := templates[a.page].ExecuteTemplate(&b, "layout", view{
+		Title: a.title, Email: v.session.Email, Path: v.URL.Path, Notice: a.notice, Problem: a.problem, Script: a.script,
+		Domains: p.names != nil, Data: a.data,
+	})
+	if err != nil {
+		p.door.WriteError(v.w, v.Request, "", fmt.Errorf("render the page %s: %w", a.page, err))
+		return
+	}
+	if a.problem != nil && a.problem.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(a.problem.retry))
+	}
+	h.Set("Content-Security-Policy", policy(a.formAction, a.script))
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(b.Bytes()) // a browser that is gone cannot be told
+}
+
+// fail answers with a page, or an error body for the script, about what failed. An error of ours is logged.
+func (p *Pages) fail(v *visit, err error) {
+	if isScript(v.Request) {
+		p.failJSON(v, err)
+		return
+	}
+	f := p.door.Expose(v.Context(), err)
+	a := answer{page: "failed", title: f.Code.Title(), status: statusOf(f.Code), data: failure{Text: sentences(f)}}
+	if f.Code == fault.Internal {
+		a.data = failure{Text: "Something failed on our side. Please try again in a moment.", Request: door.RequestID(v.Context())}
+	}
+	if s := f.RetrySeconds(); s > 0 {
+		v.w.Header().Set("Retry-After", strconv.Itoa(s))
+	}
+	p.send(v, a)
+}
+
+// A failure is what the page about a failure says.
+type failure struct {
+	Text    string
+	Detail  string // for an application's developer
+	Request string // the request's id
+}
+
+// templates are the pages, each with the layout around it.
+var templates = func() map[string]*template.Template {
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": when, "scope": scopeWords, "event": account.Event.Words, "tab": newTab}).
+		ParseFS(assets, "assets/layout.html"))
+	files, err := assets.ReadDir("assets")
+	if err != nil {
+		panic(err)
+	}
+	all := map[string]*template.Template{}
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.Name(), ".html")
+		if !ok || name == "layout" {
+			continue
+		}
+		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(assets, "assets/"+f.Name()))
+	}
+	return all
+}()
+
+// A tab is a link of the account's navigation.
+type tab struct {
+	Path, Name string
+	Here       bool
+}
+
+func newTab(v view, path, name string) tab { return tab{path, name, v.Path == path} }
+
+// when is a time for a page.
+func when(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "never"
+	}
+	t = t.UTC()
+	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2 January 2006, 15:04") + ` UTC</time>`)
+}
+
+// scopeWords say what a scope lets an application do.
+func scopeWords(scope string) string {
+	switch scope {
+	case op.ScopePricing:
+		return "See marketplace prices in your name"
+	case op.ScopeDomains:
+		return "Manage your domain names: add, verify, offer for sale, change prices, remove"
+	}
+	return scope
+}
