@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -90,7 +91,10 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		if back.Demo != nil {
 			printDemo(stdout, face.BaseURL, back.Demo.Samples())
 		}
-		debug.FreeOSMemory() // what opening took is garbage now, and an idle server would hold it for minutes
+		// What opening took is garbage now, and an idle server would hold it for minutes; pools let go of theirs only
+		// at the second collection.
+		runtime.GC()
+		debug.FreeOSMemory()
 	})
 }
 
