@@ -1,0 +1,558 @@
+package pages_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/pages"
+	"github.com/namewharf/namewharf/serve/rest"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+const (
+	ada        = "ada@names.example"
+	passphrase = "seven brave otters"
+	verifier   = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" // RFC 7636, appendix B
+)
+
+// mailbox keeps what is mailed.
+type mailbox chan account.Message
+
+func (b mailbox) Send(_ context.Context, m account.Message) error {
+	b <- m
+	return nil
+}
+
+// link waits for a mail and returns the link to path in it.
+func (b mailbox) link(t *testing.T, path string) string {
+	t.Helper()
+	for {
+		select {
+		case m := <-b:
+			for _, word := range strings.Fields(m.Text) {
+				if u, err := url.Parse(word); err == nil && u.Path == path {
+					return word
+				}
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no mail with a link to %s came within 10 s", path)
+		}
+	}
+}
+
+// A town is a server with accounts, pages and an authorization server.
+type town struct {
+	*testing.T
+	base     string
+	accounts *account.Accounts
+	oauth    *oauthas.Server
+	mail     mailbox
+}
+
+func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
+	t.Helper()
+	ctx, quiet := t.Context(), slog.New(slog.DiscardHandler)
+	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
+	s := httptest.NewUnstartedServer(nil)
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	w := &town{T: t, base: "http://localhost:" + port, mail: make(mailbox, 100)}
+	people := account.Config{DB: db, BaseURL: w.base, Mail: w.mail, Unlimited: true}
+	var cfg pages.Config
+	if change != nil {
+		change(&people, &cfg)
+	}
+	people.OnRevokeAll = func(ctx context.Context, tx store.Tx, id string) error { return w.oauth.RevokeAll(ctx, tx, id) }
+	var err error
+	if w.oauth, err = oauthas.New(ctx, oauthas.Config{
+		DB: db, Issuer: w.base, Resources: []string{w.base, w.base + "/api"}, NoLimits: true, Logger: quiet,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.oauth.Close)
+	if w.accounts, err = account.New(ctx, people); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.accounts.Close)
+	cfg.Accounts, cfg.OAuth = w.accounts, w.oauth
+	cfg.Door = door.New(door.Config{BaseURL: w.base, Gate: w.oauth, Logger: quiet})
+	mux := http.NewServeMux()
+	site := pages.New(cfg)
+	for _, pattern := range pages.Patterns() {
+		mux.Handle(pattern, site)
+	}
+	mux.Handle("/api/oauth/", w.oauth.Handler())
+	mux.Handle("/", rest.New(rest.Config{Door: cfg.Door, Set: op.NewSet(time.Now), Version: "1.0.0"}))
+	s.Config.Handler = mux
+	s.Start()
+	t.Cleanup(s.Close)
+	return w
+}
+
+// client registers an application.
+func (w *town) client(redirects ...string) string {
+	w.Helper()
+	body, _ := json.Marshal(map[string]any{"client_name": "Ember <b>", "redirect_uris": redirects})
+	resp, err := http.Post(w.base+"/api/oauth/register", "application/json", strings.NewReader(string(body)))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var made struct {
+		ClientID string `json:"client_id"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil || made.ClientID == "" {
+		w.Fatalf("register: %d, %v", resp.StatusCode, err)
+	}
+	return made.ClientID
+}
+
+// ask is the path of an authorization request.
+func ask(client, redirect string) string {
+	sum := sha256.Sum256([]byte(verifier))
+	return "/oauth/authorize?" + url.Values{
+		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "state": {"a b&c"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])},
+	}.Encode()
+}
+
+// A person is a browser without scripts that follows no redirect by itself.
+type person struct {
+	*town
+	http.Client
+}
+
+func (w *town) person() *person {
+	jar, _ := cookiejar.New(nil)
+	return &person{w, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// A page is what a person gets.
+type page struct {
+	status int
+	header http.Header
+	text   string
+}
+
+func (p *person) send(r *http.Request) page {
+	p.Helper()
+	resp, err := p.Do(r)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return page{resp.StatusCode, resp.Header, string(body)}
+}
+
+func (p *person) open(path string) page {
+	p.Helper()
+	r, err := http.NewRequest(http.MethodGet, p.base+strings.TrimPrefix(path, p.base), nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return p.send(r)
+}
+
+func (p *person) request(path string, form url.Values) *http.Request {
+	r, err := http.NewRequest(http.MethodPost, p.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		p.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Origin", "null") // as browsers do below no-referrer
+	return r
+}
+
+func (p *person) post(path string, form url.Values) page {
+	p.Helper()
+	return p.send(p.request(path, form))
+}
+
+func (p *person) signUp(email string) page {
+	p.Helper()
+	return p.post("/signup", url.Values{"email": {email}, "password": {passphrase}})
+}
+
+func (p *person) signIn(email, back string) page {
+	p.Helper()
+	return p.post("/signin", url.Values{"email": {email}, "password": {passphrase}, "return": {back}})
+}
+
+// resident is a person who is signed in.
+func (w *town) resident() *person {
+	w.Helper()
+	p := w.person()
+	p.want("sign up", p.signUp(ada), http.StatusOK, "Sign in to go on")
+	p.want("sign in", p.signIn(ada, ""), http.StatusSeeOther)
+	return p
+}
+
+// want holds a page against a status and texts in it, and checks what every page has.
+func (p *person) want(what string, got page, status int, texts ...string) {
+	p.Helper()
+	if got.status != status {
+		p.Errorf("%s: got %d, want %d\n%s", what, got.status, status, got.text)
+	}
+	for _, text := range texts {
+		if !strings.Contains(got.text, text) {
+			p.Errorf("%s: the page lacks %q:\n%s", what, text, got.text)
+		}
+	}
+	policy := got.header.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
+		if !strings.Contains(policy, part) {
+			p.Errorf("%s: the policy %q lacks %s", what, policy, part)
+		}
+	}
+	for name, value := range map[string]string{
+		"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+		"X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": "",
+	} {
+		if h := got.header.Get(name); h != value {
+			p.Errorf("%s: got %s %q, want %q", what, name, h, value)
+		}
+	}
+}
+
+// wantTo holds a page against where it redirects to.
+func (p *person) wantTo(what string, got page, to string) {
+	p.Helper()
+	p.want(what, got, http.StatusSeeOther)
+	if l := got.header.Get("Location"); l != to {
+		p.Errorf("%s: got a redirect to %q, want %q", what, l, to)
+	}
+}
+
+var hidden = regexp.MustCompile(`name="(\w+)" value="([^"]*)"`)
+
+// field is the first value in a form with the name.
+func (p page) field(name string) string {
+	for _, m := range hidden.FindAllStringSubmatch(p.text, -1) {
+		if m[1] == name {
+			return html.UnescapeString(m[2])
+		}
+	}
+	return ""
+}
+
+func TestConsentWithoutScripts(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	p := w.person()
+	p.signUp(ada)
+	const redirect = "http://127.0.0.1:49152/cb"
+	request := ask(w.client("http://127.0.0.1/cb"), redirect)
+
+	away := p.open(request)
+	p.want("nobody is signed in", away, http.StatusSeeOther)
+	form := p.open(away.header.Get("Location"))
+	p.want("sign-in page", form, http.StatusOK, `<label for="email">`, `<label for="password">`)
+	if policy := form.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' http://127.0.0.1:49152;") {
+		t.Errorf("the sign-in page's policy %q does not name where it may end", policy)
+	}
+	in := p.signIn(ada, form.field("return"))
+	back, err := url.Parse(in.header.Get("Location"))
+	if err != nil || back.Path != "/oauth/authorize" || back.Host != "" || back.Query().Get("state") != "a b&c" {
+		t.Fatalf("after sign-in: got %d to %v, want the request again", in.status, back)
+	}
+	question := p.open(in.header.Get("Location"))
+	p.want("question", question, http.StatusOK, "Ember &lt;b&gt;", "127.0.0.1:49152", ada, "nobody has checked", "See marketplace prices",
+		`<button name="answer" value="deny">Deny</button>`, `<button name="answer" value="allow">Allow</button>`)
+	if policy := question.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' http://127.0.0.1:49152") {
+		t.Errorf("the consent page's policy %q does not name the redirect", policy)
+	}
+
+	allow := url.Values{"interaction": {question.field("interaction")}, "answer": {"allow"}}
+	stranger := p.request("/oauth/authorize", allow)
+	stranger.Header.Set("Sec-Fetch-Site", "cross-site")
+	p.want("the answer from elsewhere", p.send(stranger), http.StatusForbidden, "not ours")
+	other := w.person()
+	p.want("the answer in no session", other.post("/oauth/authorize", allow), http.StatusBadRequest)
+
+	done := p.post("/oauth/authorize", allow)
+	p.want("allow", done, http.StatusSeeOther)
+	u, _ := url.Parse(done.header.Get("Location"))
+	if q := u.Query(); !strings.HasPrefix(u.String(), redirect+"?") || q.Get("code") == "" || q.Get("state") != "a b&c" || q.Get("iss") != w.base {
+		t.Errorf("allow: got %s, want a code at %s", u, redirect)
+	}
+	p.want("the answer a second time", p.post("/oauth/authorize", allow), http.StatusBadRequest, "answered already")
+
+	question = p.open(request)
+	denied := p.post("/oauth/authorize", url.Values{"interaction": {question.field("interaction")}, "answer": {"deny"}})
+	if u, _ := url.Parse(denied.header.Get("Location")); u.Query().Get("error") != "access_denied" || u.Query().Has("code") {
+		t.Errorf("deny: got %s, want access_denied", u)
+	}
+
+	w.redeem(u.Query().Get("code"), request)
+	apps := p.open("/account/apps")
+	p.want("apps", apps, http.StatusOK, "Ember &lt;b&gt;", "Last used", "Disconnect")
+	p.want("revoke", p.post("/account/apps", url.Values{"grant": {apps.field("grant")}}), http.StatusOK, "No app is connected")
+}
+
+// redeem makes a grant of a code.
+func (w *town) redeem(code, request string) {
+	w.Helper()
+	u, _ := url.Parse(request)
+	resp, err := http.PostForm(w.base+"/api/oauth/token", url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {u.Query().Get("client_id")}, "code": {code}, "code_verifier": {verifier},
+	})
+	if err != nil || resp.StatusCode != http.StatusOK {
+		w.Fatalf("redeem: got %v, %v", resp, err)
+	}
+	resp.Body.Close()
+}
+
+func TestBadRequestsStayHere(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	p := w.resident()
+	known := w.client("https://app.example/cb")
+	for what, path := range map[string]string{
+		"unknown client":        ask("nobody", "https://app.example/cb"),
+		"unregistered redirect": ask(known, "https://app.example/other"),
+		"no parameters":         "/oauth/authorize",
+	} {
+		got := p.open(path)
+		p.want(what, got, http.StatusBadRequest, `role="alert"`)
+		if l := got.header.Get("Location"); l != "" {
+			t.Errorf("%s: got a redirect to %s", what, l)
+		}
+	}
+	silent := w.person().open(ask(known, "https://app.example/cb") + "&prompt=none")
+	p.want("prompt=none with nobody there", silent, http.StatusBadRequest)
+	got := p.open(ask(known, "https://app.example/cb") + "&scope=all")
+	if l := got.header.Get("Location"); !strings.HasPrefix(l, "https://app.example/cb?error=invalid_scope") {
+		t.Errorf("bad scope of a signed-in person: got %d to %q", got.status, l)
+	}
+}
+
+func TestReturnsToOwnPathsOnly(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	p := w.resident()
+	for back, want := range map[string]string{
+		"":                             "/account",
+		"/account/apps":                "/account/apps",
+		"/account/domains?after=a.com": "/account/domains?after=a.com",
+		"/oauth/authorize?x=%2F%2Fa":   "/oauth/authorize?x=%2F%2Fa",
+		"//evil.example":               "/account",
+		"///evil.example/account":      "/account",
+		`/\evil.example`:               "/account",
+		"/\t/evil.example":             "/account",
+		"https://evil.example/account": "/account",
+		"https:/account":               "/account",
+		"javascript:alert(1)":          "/account",
+		"/account/../signout":          "/account",
+		"/account/%2e%2e/signout":      "/account",
+		"/account#x":                   "/account",
+		"/signout":                     "/account",
+		"/account@evil.example":        "/account",
+		"/\r\nX: y":                    "/account",
+	} {
+		p.wantTo("sign in for "+back, p.signIn(ada, back), want)
+		p.wantTo("signed in already for "+back, p.open("/signin?"+url.Values{"return": {back}}.Encode()), want)
+	}
+}
+
+func TestTellsNothingOfWhoHasAnAccount(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	w.person().signUp(ada)
+	const nobody = "bob@names.example"
+	for what, do := range map[string]func(p *person, email string) page{
+		"wrong password": func(p *person, email string) page {
+			return p.post("/signin", url.Values{"email": {email}, "password": {"not the one"}})
+		},
+		"link":  func(p *person, email string) page { return p.post("/signin/mail", url.Values{"email": {email}}) },
+		"reset": func(p *person, email string) page { return p.post("/forgot", url.Values{"email": {email}}) },
+		"sign-up": func(p *person, email string) page {
+			return p.post("/signup", url.Values{"email": {email}, "password": {"three calm herons"}})
+		},
+	} {
+		known, unknown := do(w.person(), ada), do(w.person(), nobody)
+		if what == "sign-up" {
+			unknown = do(w.person(), "fresh@names.example")
+			unknown.text = strings.ReplaceAll(unknown.text, "fresh@names.example", nobody)
+		}
+		known.text = strings.ReplaceAll(known.text, ada, nobody)
+		if known.status != unknown.status || known.text != unknown.text || len(known.header["Set-Cookie"])+len(unknown.header["Set-Cookie"]) > 0 {
+			t.Errorf("%s: a known address gets %d %v\n%s\nan unknown one %d %v\n%s", what,
+				known.status, known.header, known.text, unknown.status, unknown.header, unknown.text)
+		}
+	}
+}
+
+func TestSessionCookie(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	p := w.resident()
+	first := p.cookie()
+	in := p.signIn(ada, "")
+	set := in.header.Get("Set-Cookie")
+	for _, part := range []string{"nw_session=nw_ss_", "Path=/", "HttpOnly", "SameSite=Lax", "Max-Age=2592000"} {
+		if !strings.Contains(set, part) {
+			t.Errorf("cookie: got %q, want it to have %s", set, part)
+		}
+	}
+	if strings.Contains(set, "Secure") || strings.Contains(set, "Domain") {
+		t.Errorf("cookie over http on loopback: got %q", set)
+	}
+	if _, err := w.accounts.Session(t.Context(), first); err == nil || p.cookie() == first {
+		t.Error("the session from before a sign-in is good after it")
+	}
+	token := p.cookie()
+	p.want("sign out", p.post("/signout", nil), http.StatusOK, "You are signed out")
+	if _, err := w.accounts.Session(t.Context(), token); err == nil || p.cookie() != "" {
+		t.Error("the session is good after the sign-out")
+	}
+	p.wantTo("account without a session", p.open("/account/apps"), "/signin?return=%2Faccount%2Fapps")
+	p.wantTo("form without a session", p.post("/account/security/password", nil), "/signin?return=%2Faccount%2Fsecurity")
+}
+
+func (p *person) cookie() string {
+	u, _ := url.Parse(p.base)
+	for _, c := range p.Jar.Cookies(u) {
+		return c.Value
+	}
+	return ""
+}
+
+func TestSecureCookie(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
+	people, err := account.New(t.Context(), account.Config{DB: db, BaseURL: "https://names.example", Unlimited: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer people.Close()
+	oauth, err := oauthas.New(t.Context(), oauthas.Config{DB: db, Issuer: "https://names.example", Resources: []string{"https://names.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer oauth.Close()
+	if _, err := people.Create(t.Context(), ada, passphrase); err != nil {
+		t.Fatal(err)
+	}
+	site := pages.New(pages.Config{
+		Accounts: people, OAuth: oauth,
+		Door: door.New(door.Config{BaseURL: "https://names.example", Gate: oauth, Logger: slog.New(slog.DiscardHandler)}),
+	})
+	r := httptest.NewRequest(http.MethodPost, "/signin", strings.NewReader(url.Values{"email": {ada}, "password": {passphrase}}.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	got := httptest.NewRecorder()
+	site.ServeHTTP(got, r)
+	set := got.Header().Get("Set-Cookie")
+	if !strings.HasPrefix(set, "__Host-nw_session=") || !strings.Contains(set, "; Secure") || strings.Contains(set, "Domain") {
+		t.Errorf("cookie over https: got %q", set)
+	}
+}
+
+func TestFormsOfOthersAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	p := w.resident()
+	for _, path := range []string{
+		"/signup", "/signin", "/signout", "/signin/mail", "/signin/link", "/verify", "/forgot", "/reset", "/account/apps", "/account/sessions",
+		"/account/security/password", "/account/security/link", "/account/passkeys/remove", "/account/passkeys/begin", "/signin/passkey/finish",
+	} {
+		for _, site := range []string{"cross-site", "same-site"} {
+			r := p.request(path, url.Values{"email": {ada}, "password": {passphrase}, "session": {"all"}})
+			r.Header.Set("Sec-Fetch-Site", site)
+			p.want(site+" "+path, p.send(r), http.StatusForbidden, "othing was changed")
+		}
+	}
+	p.want("still signed in", p.open("/account"), http.StatusOK, ada)
+}
+
+func TestLinksByMail(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	p := w.resident()
+	verify := w.mail.link(t, account.VerifyPath)
+	for range 2 { // a mail scanner looks first
+		p.want("link", p.open(verify), http.StatusOK, "Confirm</button>")
+	}
+	token := url.Values{"token": {p.open(verify).field("token")}}
+	p.want("verify", p.post("/verify", token), http.StatusOK, "address is confirmed", "(confirmed)")
+	p.want("verify again", p.post("/verify", token), http.StatusForbidden, "Ask for another")
+
+	other := w.person()
+	other.want("ask for a link", other.post("/signin/mail", url.Values{"email": {ada}}), http.StatusOK, "on its way")
+	link := other.open(w.mail.link(t, account.LinkPath))
+	other.wantTo("use the link", other.post("/signin/link", url.Values{"token": {link.field("token")}}), "/account")
+	other.want("by the link", other.open("/account/sessions"), http.StatusOK, "This browser", "Another browser")
+
+	other.post("/forgot", url.Values{"email": {ada}})
+	reset := other.open(w.mail.link(t, account.ResetPath)).field("token")
+	bad := other.post("/reset", url.Values{"token": {reset}, "password": {"short"}})
+	other.want("bad password", bad, http.StatusBadRequest, `aria-invalid="true"`, "The password must be at least 8 characters.", "<title>Error: ")
+	fresh := url.Values{"token": {reset}, "password": {"three calm herons"}}
+	other.want("reset", other.post("/reset", fresh), http.StatusOK, "The password is set")
+	p.wantTo("signed out by it", p.open("/account"), "/signin")
+	p.want("the old password", p.signIn(ada, ""), http.StatusForbidden, "password is wrong")
+}
+
+func TestAccountPages(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, nil)
+	p := w.resident()
+	p.want("overview", p.open("/account"), http.StatusOK, ada, "not confirmed yet", `aria-current="page"`)
+	p.want("passkeys", p.open("/account/passkeys"), http.StatusOK, "Add a passkey", "/passkey.js")
+	p.want("security", p.open("/account/security"), http.StatusOK, "The account was created", "with a password")
+	p.want("unknown", p.open("/account/nothing"), http.StatusNotFound, "There is no such page.")
+	p.want("no domains here", p.open("/account/domains"), http.StatusNotFound)
+	wrong := p.post("/account/security/password", url.Values{"current": {"not the one"}, "password": {"three calm herons"}})
+	p.want("wrong current password", wrong, http.StatusForbidden, "password is wrong")
+	before := p.cookie()
+	changed := p.post("/account/security/password", url.Values{"current": {passphrase}, "password": {"three calm herons"}})
+	p.want("change", changed, http.StatusOK, "The password is changed")
+	if _, err := w.accounts.Session(t.Context(), before); err == nil {
+		t.Error("the session is good after the password changed")
+	}
+}
+
+func TestSignUpModes(t *testing.T) {
+	t.Parallel()
+	t.Run("closed", func(t *testing.T) {
+		t.Parallel()
+		p := newTown(t, func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = account.Closed, account.Closed }).person()
+		p.want("page", p.open("/signup"), http.StatusOK, "Sign-up is closed")
+		p.want("post", p.signUp(ada), http.StatusForbidden, "Sign-up is closed")
+	})
+	t.Run("invite", func(t *testing.T) {
+		t.Parallel()
+		p := newTown(t, func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = account.Invite, account.Invite }).person()
+		p.want("page", p.open("/signup"), http.StatusOK, "takes an invitation")
+		link, err := p.accounts.Invite(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := url.Values{"email": {ada}, "password": {passphrase}, "invite": {p.open(link).field("invite")}}
+		p.want("with it", p.post("/signup", form), http.StatusOK, "Sign in to go on")
+		form.Set("email", "bob@names.example")
+		p.want("with it again", p.post("/signup", form), http.StatusForbidden, "invitation")
+	})
+}
