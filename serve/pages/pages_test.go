@@ -48,7 +48,7 @@ func (b mailbox) link(t *testing.T, path string) string {
 	for {
 		select {
 		case m := <-b:
-			for _, word := range strings.Fields(m.Text) {
+			for word := range strings.FieldsSeq(m.Text) {
 				if u, err := url.Parse(word); err == nil && u.Path == path {
 					return word
 				}
