@@ -17,10 +17,12 @@ import (
 
 // A watched is an operator's file and what Watch reported about it.
 type watched struct {
-	t       *testing.T
-	path    string
-	prices  *Prices
-	reports []error // read only while Watch waits
+	t      *testing.T
+	path   string
+	prices *Prices
+
+	mu      sync.Mutex
+	reports []error
 }
 
 // watch starts Watch in the bubble that the test runs in.
@@ -28,10 +30,25 @@ func watch(t *testing.T, path string) *watched {
 	w := &watched{t: t, path: path, prices: NewPrices(DefaultBook())}
 	ctx, stop := context.WithCancel(t.Context())
 	var done sync.WaitGroup
-	done.Go(func() { w.prices.Watch(ctx, path, func(err error) { w.reports = append(w.reports, err) }) })
+	done.Go(func() { w.prices.Watch(ctx, path, w.report) })
 	t.Cleanup(func() { stop(); done.Wait() })
 	synctest.Wait()
 	return w
+}
+
+func (w *watched) report(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reports = append(w.reports, err)
+}
+
+// taken returns the reports since the last call.
+func (w *watched) taken() []error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got := w.reports
+	w.reports = nil
+	return got
 }
 
 // wait lets Watch look twice and wants the price of com and the reports since the last wait.
@@ -43,8 +60,7 @@ func (w *watched) wait(cents int64, reports ...string) {
 	if err != nil || p.Amount.Cents != cents {
 		w.t.Errorf("the price of com is %v, %v, want %d cents", p.Amount, err, cents)
 	}
-	got := w.reports
-	w.reports = nil
+	got := w.taken()
 	ok := len(got) == len(reports)
 	for i := 0; ok && i < len(got); i++ {
 		ok = strings.Contains(fmt.Sprint(got[i]), reports[i])
