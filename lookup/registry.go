@@ -2,13 +2,16 @@ package lookup
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +30,25 @@ type Registry struct {
 	Ports       []uint16            // ports that may be asked beside the standard ones and those of the servers above
 	RatePerHost float64             // requests a second to one host; zero: the default
 	CAFile      string              // PEM file of certificate authorities, trusted beside the system's; read by New
+}
+
+// Roots are the certificate authorities of CAFile beside the system's; nil, which is the system's alone, without one.
+func (r Registry) Roots() (*x509.CertPool, error) {
+	if r.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(r.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("reading ca_file: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, errors.New("reading ca_file: it holds no certificate in PEM form")
+	}
+	return pool, nil
 }
 
 // MaxRatePerHost is the highest rate_per_host that is accepted.

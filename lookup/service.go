@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -85,21 +84,10 @@ func New(cfg Config) (*Service, error) {
 
 // rootCAs is what TLS trusts; nil for the system's.
 func rootCAs(cfg Config) (*x509.CertPool, error) {
-	if cfg.RootCAs != nil || cfg.Registry.CAFile == "" {
+	if cfg.RootCAs != nil {
 		return cfg.RootCAs, nil
 	}
-	pem, err := os.ReadFile(cfg.Registry.CAFile)
-	if err != nil {
-		return nil, fmt.Errorf("reading ca_file: %w", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, errors.New("reading ca_file: it holds no certificate in PEM form")
-	}
-	return pool, nil
+	return cfg.Registry.Roots()
 }
 
 // Close ends what runs and waits for it. Verdicts asked for afterwards are unknown.

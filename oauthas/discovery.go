@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -60,15 +61,34 @@ func (s *Server) routes(issuer *url.URL) http.Handler {
 	})
 	for _, resource := range s.audience.given {
 		if path, ours := strings.CutPrefix(resource, base); ours && (path == "" || path[0] == '/') {
-			document(mux, resourceDocument+issuer.EscapedPath()+path, resourceMetadata{
-				Resource: resource, Servers: []string{base}, Scopes: scopes[:1], Methods: []string{"header"},
-			})
+			describe(mux, base, resource, issuer.EscapedPath()+path)
 		}
 	}
 	mux.Handle(issuer.EscapedPath()+registerPath, endpoint(s.serveRegister))
 	mux.Handle(issuer.EscapedPath()+tokenPath, endpoint(s.serveToken))
 	mux.Handle(issuer.EscapedPath()+revokePath, endpoint(s.serveRevoke))
 	return mux
+}
+
+// describe serves the document of a resource, given with its path.
+func describe(mux *http.ServeMux, issuer, resource, path string) {
+	document(mux, resourceDocument+path, resourceMetadata{
+		Resource: resource, Servers: []string{issuer}, Scopes: scopes[:1], Methods: []string{"header"},
+	})
+}
+
+// Documents serves the metadata documents of resources that are not below their issuer: of a resource server with a host
+// of its own. It fails on one that is no absolute URL. Everything else is 404.
+func Documents(issuer string, resources ...string) (http.Handler, error) {
+	mux := http.NewServeMux()
+	for _, resource := range resources {
+		u, err := url.Parse(resource)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Errorf("oauthas: resource %q is not an absolute http or https URL", resource)
+		}
+		describe(mux, issuer, resource, u.EscapedPath())
+	}
+	return mux, nil
 }
 
 // Handler serves what programs call: the metadata documents of server and resources, registration, token and

@@ -114,29 +114,3 @@ func TestDryRunIsTheDefaultOfTheToolAlone(t *testing.T) {
 		t.Error("/openapi.json has the default of the tool, or lacks the path")
 	}
 }
-
-// What an assistant reads of the tools before every conversation stays within its budget, this one included.
-func TestToolBudgetWithPortfolio(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t, storetest.Open(t, store.Config{Temporary: true}))
-	in, all := 0, 0
-	for _, tool := range o.set.All() {
-		if !tool.Tool {
-			continue
-		}
-		schema, err := json.Marshal(tool.ToolIn())
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := json.Marshal(tool.Out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in += len(tool.Name) + len(tool.Doc) + len(schema)
-		all += len(out)
-	}
-	if in > 6500 {
-		t.Errorf("names, descriptions and input schemas take %d bytes, want at most 6500", in)
-	}
-	t.Logf("%d bytes, output schemas as they are in the reference %d", in, all)
-}

@@ -26,12 +26,19 @@ type Config struct {
 	Secret  []byte   // seals cursors; the same in all processes and after a restart
 	Now     func() time.Time
 
-	Portfolio *portfolio.Portfolio // nil: there are no accounts, nor operations on their names
+	Portfolio Portfolio // of the accounts
+}
+
+// A Portfolio keeps the names of accounts, as [portfolio.Portfolio] does.
+type Portfolio interface {
+	Add(ctx context.Context, account string, name fqdn.Name) (portfolio.Claim, error)
+	List(ctx context.Context, account string, after fqdn.Name, limit int) (claims []portfolio.Claim, more bool, err error)
+	Apply(ctx context.Context, account string, c portfolio.Change) ([]error, error)
 }
 
 // APIVersion is the version of the public API's contract, as /openapi.json and the tool list state it. A change of
 // either needs another version: the golden tests see to it.
-const APIVersion = "0.1.0"
+const APIVersion = "0.2.0"
 
 // DefaultSuffixes are those under which a label is searched when the caller names none, in the order of the answer.
 var DefaultSuffixes = []string{"com", "net", "org", "io", "ai", "co", "app", "dev", "xyz", "shop", "me", "info"}
@@ -62,7 +69,7 @@ func New(cfg Config) *op.Set {
 	for _, suffix := range cfg.Suffix {
 		s.suffixes = append(s.suffixes, fqdn.MustParse(suffix))
 	}
-	set := op.NewSet(cfg.Now,
+	return op.NewSet(cfg.Now,
 		s.searchDomain(),
 		s.checkDomains(),
 		s.whoisLookup(),
@@ -70,15 +77,10 @@ func New(cfg Config) *op.Set {
 		s.tldMetadata(),
 		s.listTLDs(),
 		s.marketListings(),
+		s.addDomain(),
+		s.listDomains(),
+		s.bulkDomains(),
 	)
-	if cfg.Portfolio != nil {
-		set.Add(
-			s.addDomain(),
-			s.listDomains(),
-			s.bulkDomains(),
-		)
-	}
-	return set
 }
 
 // stamp changes whenever a listing or a registration price does.

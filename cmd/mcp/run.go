@@ -8,9 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -20,11 +22,14 @@ import (
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/internal/remote"
 	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
 	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/look"
 	"github.com/namewharf/namewharf/tld"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -38,6 +43,8 @@ type options struct {
 	stand          backend.Config
 	face           *front.Settings
 	backend        string
+	issuer         string
+	signIn         *people.Settings
 	tools, exclude settings.List
 	readOnly       bool
 }
@@ -52,7 +59,10 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	fs.BoolVar(&o.readOnly, "read-only", false, "offer no tool that changes something")
 	o.stand.StoreFlags(fs, dataDir(environ))
 	o.stand.LookupFlags(fs)
+	fs.StringVar(&o.issuer, "issuer", "", "base `URL` of the public API that signs people in, on the same store (default with -http: this server)")
+	o.signIn = people.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
+	o.issuer = strings.TrimSuffix(o.issuer, "/")
 	switch {
 	case err != nil:
 		return nil, err
@@ -62,6 +72,8 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 		return nil, errors.New("-backend looks names up elsewhere; leave -demo and -registry out")
 	case o.stand.Demo && o.face.Addr != "" && !front.Loopback(o.face.Addr):
 		return nil, errors.New("-demo needs a loopback address such as -http 127.0.0.1:8081")
+	case o.backend != "" && o.issuer != "":
+		return nil, errors.New("-issuer goes with the store of the public API, not with -backend")
 	}
 	return o, nil
 }
@@ -114,29 +126,64 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		Version: build.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
 		SignIn: "set " + tokenVariable + " to an access token",
 	}
-	if config.Set = describe(); token != "" && o.backend == "" {
-		if config.Caller, err = door.NoTokens.Caller(ctx, token, ""); err != nil {
-			return fmt.Errorf("%s: %s", tokenVariable, fault.From(err).Detail)
-		}
+	if token != "" && o.backend == "" && o.issuer == "" {
+		return errors.New("-issuer is required with " + tokenVariable + ": the base URL of the public API that issued the token")
 	}
+	config.Set = describe()
 	if _, err := assistant.New(config); err != nil { // a mistake in -tools is found before anything is opened
 		return err
 	}
-	var table *tld.Table
-	var stop func() error
-	config.Set, table, stop, err = open(ctx, o, token, dataDir(environ), config.Set, log)
+	if o.backend != "" {
+		return serveBackend(ctx, config, o, token, measured, stdin, stdout)
+	}
+	o.stand.Logger, o.stand.Now = log, time.Now
+	back, err := backend.Open(ctx, o.stand, dataDir(environ))
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
 	}
 	if err != nil {
 		return err
 	}
-	defer stop()
-	config.Resources = tools.NewReference(config.Set, table)
+	defer back.Close()
+	config.Set = tools.New(tools.Config{
+		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: people.NewNames(back, log),
+		BaseURL: o.face.BaseURL, Secret: back.Secret, Now: time.Now,
+	})
+	batch.Add(config.Set)
+	config.Resources = tools.NewReference(config.Set, back.Table)
+	if o.face.Addr != "" {
+		return serveHTTP(ctx, config, o, back, measured, stdout)
+	}
+	if token != "" {
+		gate, err := oauthas.New(ctx, oauthas.Config{DB: back.DB, Now: time.Now, Issuer: o.issuer, Logger: log})
+		if err != nil {
+			return fmt.Errorf("-issuer: %w", err)
+		}
+		defer gate.Close()
+		config.Caller = func(ctx context.Context) (op.Caller, error) { return gate.Caller(ctx, token, o.issuer+"/mcp") }
+		if _, err := config.Caller(ctx); err != nil {
+			return fmt.Errorf("%s: %s", tokenVariable, fault.From(err).Detail)
+		}
+	}
+	return serveStdio(ctx, config, stdin, stdout)
+}
+
+// serveBackend serves the operations of the API behind -backend. Over HTTP its callers are anonymous there: a token of
+// theirs would not be meant for it.
+func serveBackend(ctx context.Context, config assistant.Config, o *options, token string, measured watch, stdin io.Reader, stdout io.Writer) error {
+	api, err := remote.New(o.backend, token)
+	if err != nil {
+		return fmt.Errorf("-backend %w", err)
+	}
+	config.Set = config.Set.Via(api.Call)
+	config.Resources = tools.NewReference(config.Set, tld.DefaultTable())
 	if o.face.Addr == "" {
 		return serveStdio(ctx, config, stdin, stdout)
 	}
-	return serveHTTP(ctx, config, o, measured, stdout)
+	if config.Door, err = newDoor(o, door.NoTokens, config.Logger, measured); err != nil {
+		return err
+	}
+	return listen(ctx, config, o, map[string]http.Handler{}, measured, stdout)
 }
 
 // A watch is what an HTTP server is observed by.
@@ -153,28 +200,6 @@ func describe() *op.Set {
 	return set
 }
 
-// open returns the operations as they run: in the API behind -backend, or in this process.
-func open(ctx context.Context, o *options, token, dir string, described *op.Set, log *slog.Logger) (*op.Set, *tld.Table, func() error, error) {
-	if o.backend != "" {
-		api, err := remote.New(o.backend, token)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("-backend %w", err)
-		}
-		return described.Via(api.Call), tld.DefaultTable(), func() error { return nil }, nil
-	}
-	o.stand.Logger, o.stand.Now = log, time.Now
-	back, err := backend.Open(ctx, o.stand, dir)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	set := tools.New(tools.Config{
-		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices,
-		BaseURL: o.face.BaseURL, Secret: back.Secret, Now: time.Now,
-	})
-	batch.Add(set)
-	return set, back.Table, back.Close, nil
-}
-
 func serveStdio(ctx context.Context, config assistant.Config, stdin io.Reader, stdout io.Writer) error {
 	server, err := assistant.New(config)
 	if err != nil {
@@ -187,25 +212,64 @@ func serveStdio(ctx context.Context, config assistant.Config, stdin io.Reader, s
 	return err
 }
 
-func serveHTTP(ctx context.Context, config assistant.Config, o *options, measured watch, stdout io.Writer) error {
-	proxies, err := o.face.Proxies()
+// serveHTTP serves the operations in this process, and signs people in unless -issuer names who does.
+func serveHTTP(ctx context.Context, config assistant.Config, o *options, back *backend.Backend, measured watch, stdout io.Writer) error {
+	base := o.face.BaseURL
+	resources := []string{base, base + "/mcp", base + "/mcp/signed-in"}
+	if o.issuer != "" && o.issuer != base {
+		gate, err := oauthas.New(ctx, oauthas.Config{DB: back.DB, Now: time.Now, Issuer: o.issuer, Resources: resources, Logger: config.Logger})
+		if err != nil {
+			return fmt.Errorf("-issuer: %w", err)
+		}
+		defer gate.Close()
+		if config.Door, err = newDoor(o, gate, config.Logger, measured); err != nil {
+			return err
+		}
+		doors, err := people.Documents(config.Door, o.issuer, resources)
+		if err != nil {
+			return err
+		}
+		return listen(ctx, config, o, doors, measured, stdout)
+	}
+	users, err := people.Open(ctx, people.Config{
+		Settings: o.signIn, Backend: back, Issuer: base, Resources: resources[1:], Unlimited: o.face.Limits(time.Now) == nil,
+		Address: func(r *http.Request) netip.Addr { return config.Door.Address(r) }, Logger: config.Logger, Now: time.Now,
+	})
 	if err != nil {
 		return err
 	}
-	config.Door = door.New(door.Config{
-		BaseURL: o.face.BaseURL, Gate: door.NoTokens, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
-		Logger: config.Logger, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,
-	})
+	defer users.Close()
+	if config.Door, err = newDoor(o, users.OAuth, config.Logger, measured); err != nil {
+		return err
+	}
+	doors := users.Doors(config.Door, o.signIn.Signup.Value, users.Names)
+	doors[look.StylePath], doors[look.IconPath] = look.Handler(), look.Handler()
+	return listen(ctx, config, o, doors, measured, stdout)
+}
+
+func newDoor(o *options, gate door.Gate, log *slog.Logger, measured watch) (*door.Door, error) {
+	proxies, err := o.face.Proxies()
+	if err != nil {
+		return nil, err
+	}
+	return door.New(door.Config{
+		BaseURL: o.face.BaseURL, Gate: gate, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
+		Logger: log, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,
+	}), nil
+}
+
+// listen serves MCP beside the doors.
+func listen(ctx context.Context, config assistant.Config, o *options, doors map[string]http.Handler, measured watch, stdout io.Writer) error {
 	server, err := assistant.New(config)
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler(o.face.BaseURL+"/mcp", false))
-	mux.Handle("/mcp/signed-in", server.Handler(o.face.BaseURL+"/mcp/signed-in", true))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.Handle("/", config.Door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		config.Door.WriteError(w, r, o.face.BaseURL, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", o.face.BaseURL))
-	})))
-	return o.face.Serve(ctx, mux, measured.metrics.Handler(), config.Logger, stdout, func() {})
+	base := o.face.BaseURL
+	doors["/mcp"] = server.Handler(base+"/mcp", false)
+	doors["/mcp/signed-in"] = server.Handler(base+"/mcp/signed-in", true)
+	doors["/healthz"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	nothing := config.Door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		config.Door.WriteError(w, r, base, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", base))
+	}))
+	return o.face.Serve(ctx, people.ByPath(doors, nothing), measured.metrics.Handler(), config.Logger, stdout, func() {})
 }

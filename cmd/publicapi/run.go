@@ -6,14 +6,18 @@ import (
 	"flag"
 	"io"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
+	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/serve/assistant"
 	"github.com/namewharf/namewharf/serve/door"
@@ -28,6 +32,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	var stand backend.Config
 	stand.StoreFlags(fs, defaultData)
 	stand.LookupFlags(fs)
+	signIn := people.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -67,30 +72,47 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer back.Close()
 
+	mcpURL, signedIn := face.BaseURL+"/mcp", face.BaseURL+"/mcp/signed-in"
+	var d *door.Door // asks users who calls; they ask it from where
+	users, err := people.Open(ctx, people.Config{
+		Settings: signIn, Backend: back, Issuer: face.BaseURL, Resources: []string{face.BaseURL + "/api", mcpURL, signedIn},
+		Unlimited: face.Limits(time.Now) == nil, Address: func(r *http.Request) netip.Addr { return d.Address(r) }, Logger: log, Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	defer users.Close()
+	defer watch(ctx, users.Names)()
+	d = door.New(door.Config{
+		BaseURL: face.BaseURL, Gate: users.OAuth, Limits: face.Limits(time.Now), TrustedProxies: proxies,
+		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
+	})
+	names := portfolioOf(users, back)
 	set := tools.New(tools.Config{
-		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices,
+		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: names,
 		BaseURL: face.BaseURL, Secret: back.Secret, Now: time.Now,
 	})
 	batch.Add(set)
-	d := door.New(door.Config{
-		BaseURL: face.BaseURL, Gate: door.NoTokens, Limits: face.Limits(time.Now), TrustedProxies: proxies,
-		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
-	})
 	mcp, err := assistant.New(assistant.Config{
 		Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
-	api := rest.New(rest.Config{Door: d, Set: set, Version: tools.APIVersion, MCP: face.BaseURL + "/mcp", Ready: back.Ready})
-	doors := byPath(map[string]http.Handler{
-		"/mcp":           mcp.Handler(face.BaseURL+"/mcp", false),
-		"/mcp/signed-in": mcp.Handler(face.BaseURL+"/mcp/signed-in", true),
-	}, api)
-	return face.Serve(ctx, doors, metrics.Handler(), log, stdout, func() {
-		if back.Demo != nil {
-			printDemo(stdout, face.BaseURL, back.Demo.Samples())
+	doors := users.Doors(d, signIn.Signup.Value, names)
+	doors["/mcp"] = mcp.Handler(mcpURL, false)
+	doors["/mcp/signed-in"] = mcp.Handler(signedIn, true)
+	api := rest.New(rest.Config{Door: d, Set: set, Version: tools.APIVersion, MCP: mcpURL, Ready: back.Ready})
+	greet := func() {}
+	if back.Demo != nil {
+		visitor, err := demoAccount(ctx, users, back.DB)
+		if err != nil {
+			return err
 		}
+		greet = func() { printDemo(stdout, face.BaseURL, back.Demo.Samples(), visitor) }
+	}
+	return face.Serve(ctx, people.ByPath(doors, api), metrics.Handler(), log, stdout, func() {
+		greet()
 		// What opening took is garbage now, and an idle server would hold it for minutes; pools let go of theirs only
 		// at the second collection.
 		runtime.GC()
@@ -98,16 +120,13 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	})
 }
 
-// byPath serves a few exact paths, and everything else by other. A ServeMux would redirect paths that have to be
-// cleaned before other sees them, and a redirect turns a POST of some clients into a GET.
-func byPath(exact map[string]http.Handler, other http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h := exact[r.URL.Path]; h != nil {
-			h.ServeHTTP(w, r)
-			return
-		}
-		other.ServeHTTP(w, r)
-	})
+// watch has the registries asked again about proven names until ctx ends or the function it returns is called, which
+// waits for it.
+func watch(ctx context.Context, names *portfolio.Portfolio) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { names.Watch(ctx) })
+	return func() { cancel(); running.Wait() }
 }
 
 // defaultData is the directory of the embedded store.

@@ -4,10 +4,12 @@ package backend
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -60,6 +62,9 @@ type Backend struct {
 	Prices *tld.Prices
 	Demo   *registry.Registry // nil without -demo
 	Secret []byte             // seals cursors
+
+	Allow []netip.Prefix // addresses that may be fetched from although they are not public
+	Roots *x509.CertPool // who may vouch for servers; nil: whom this machine trusts
 
 	log     *slog.Logger
 	closers []func() error // run in reverse order
@@ -170,6 +175,11 @@ func (b *Backend) lookups(cfg Config) (config lookup.Config, err error) {
 		if ca := config.Registry.CAFile; ca != "" && !filepath.IsAbs(ca) {
 			config.Registry.CAFile = filepath.Join(filepath.Dir(cfg.RegistryFile), ca)
 		}
+		b.Allow = config.Registry.Allow
+		if b.Roots, err = config.Registry.Roots(); err != nil {
+			return config, fmt.Errorf("%s: %w", name, err)
+		}
+		config.RootCAs = b.Roots
 	}
 	return config, nil
 }

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"op"},
 	{"lookup", "tld", "market", "account"},
 	{"tools", "batch", "oauthas"},
-	{"serve/door"},
+	{"serve/door", "serve/look"},
 	{"serve/rest", "serve/assistant", "serve/pages"},
 	{"cmd/publicapi", "cmd/mcp", "cmd/operator"},
 }

@@ -130,8 +130,8 @@ func TestToolBudget(t *testing.T) {
 	if in > 6500 || all > 15_000 {
 		t.Errorf("names, descriptions and input schemas take %d bytes, with output schemas %d; want at most 6500 and 15000", in, all)
 	}
-	if len(list) != 7 {
-		t.Errorf("%d tools, want 7", len(list))
+	if len(list) != 8 {
+		t.Errorf("%d tools, want 8", len(list))
 	}
 	t.Logf("%d bytes, %d with output schemas", in, all)
 }

@@ -32,6 +32,9 @@ var endpoints = []struct {
 	{"GET", "/api/tlds/{tld}/metadata", "tld_metadata", true, true, "", op.Read},
 	{"GET", "/api/tlds", "list_tlds", true, false, "", op.Read},
 	{"GET", "/api/market/listings", "market_listings", true, true, "", op.Read},
+	{"POST", "/api/domains", "add_domain", false, false, op.ScopeDomains, op.Read},
+	{"GET", "/api/domains", "list_domains", false, false, op.ScopeDomains, op.Read},
+	{"POST", "/api/domains/bulk/{op}", "bulk_domains", false, true, op.ScopeDomains, op.Read},
 	{"POST", "/api/batch", "batch_lookup", false, true, "", op.Read},
 	{"GET", "/api/batch", "batch_catalogue", false, false, "", op.Read},
 }

@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -83,6 +84,9 @@ func appendQuoted(b, raw []byte) []byte {
 	b = append(b, raw[from:]...)
 	return append(b, '"')
 }
+
+// identify has nothing to do: the guard knows who calls.
+func (a *answer) identify(ctx context.Context) (context.Context, error) { return ctx, nil }
 
 func (a *answer) charge(charges []op.Charge) error {
 	return a.guard.door.Charge(a.w, a.r, charges)

@@ -36,8 +36,8 @@ type Config struct {
 	AllowedOrigins []string   // pages that may call besides our own and loopback ones, as scheme://host[:port]
 	AllowedHosts   []string   // names besides our own and loopback ones that the Host header may hold, as host[:port]
 
-	Caller op.Caller // who asks on stdio
-	SignIn string    // how a person signs in on stdio, as the rest of a sentence: "to sign in, …"; may be empty
+	Caller func(context.Context) (op.Caller, error) // who asks on stdio, found out for each call; nil: nobody known
+	SignIn string                                   // how a person signs in on stdio, as the rest of a sentence: "to sign in, …"; may be empty
 
 	Logger *slog.Logger
 }
@@ -141,6 +141,8 @@ func (cfg *Config) offered() ([]*op.Op, error) {
 type carrier interface {
 	// result returns what mcp-go is to answer a call with, and sees to it that the client gets the JSON.
 	result(json []byte) *mcp.CallToolResult
+	// identify adds to ctx who calls, where nobody has done so.
+	identify(ctx context.Context) (context.Context, error)
 	// charge draws what a call costs.
 	charge(charges []op.Charge) error
 	// expose returns what the caller may see of err, and logs it if it is ours.

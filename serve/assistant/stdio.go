@@ -40,7 +40,7 @@ var errTakenBack = errors.New("taken back by the client")
 // mcp-go's own stdio server is not used: it cancels running calls at the end of input, keeps its session in a global
 // variable, and takes lines of any length.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(op.WithCaller(ctx, s.cfg.Caller))
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &pipe{server: s, out: out, asked: map[string]*piped{}, slots: make(chan struct{}, maxRunning)}
 	lines, ended := readLines(ctx, in)
@@ -249,6 +249,15 @@ func (m *piped) result(raw []byte) *mcp.CallToolResult {
 		Content:           []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: string(raw)}},
 		StructuredContent: json.RawMessage(raw),
 	}
+}
+
+func (m *piped) identify(ctx context.Context) (context.Context, error) {
+	find := m.pipe.server.cfg.Caller
+	if find == nil {
+		return ctx, nil
+	}
+	caller, err := find(ctx)
+	return op.WithCaller(ctx, caller), err
 }
 
 func (m *piped) charge([]op.Charge) error { return nil }

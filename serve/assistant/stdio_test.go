@@ -30,7 +30,7 @@ func start(ctx context.Context, t *testing.T, caller op.Caller) *terminal {
 	term := &terminal{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
 	s, err := assistant.New(assistant.Config{
 		Set: operations(), Resources: documents{}, Version: "1.2.3", Logger: slog.New(slog.NewTextHandler(term.log, nil)),
-		Caller: caller, SignIn: "set the token and start again",
+		Caller: func(context.Context) (op.Caller, error) { return caller, nil }, SignIn: "set the token and start again",
 	})
 	if err != nil {
 		t.Fatal(err)

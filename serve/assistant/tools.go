@@ -78,7 +78,7 @@ func (s *Server) handle(o *op.Op) server.ToolHandlerFunc {
 		}
 		f := via.expose(err)
 		switch f.Code {
-		case fault.AuthenticationRequired, fault.InsufficientScope:
+		case fault.AuthenticationRequired, fault.InsufficientScope, fault.InvalidToken:
 			if !via.refuse(f) && s.cfg.SignIn != "" {
 				f = f.WithHint("to sign in, %s", s.cfg.SignIn)
 			}
@@ -94,6 +94,10 @@ func call(ctx context.Context, via carrier, o *op.Op, params *mcp.CallToolParams
 	}
 	if token := progressToken(params.Meta); token != nil {
 		ctx = op.WithEmitter(ctx, progress(via, token))
+	}
+	ctx, err := via.identify(ctx)
+	if err != nil {
+		return op.Answer{}, err
 	}
 	c, err := o.Begin(ctx, o.ToolInput(raw))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/look"
 )
 
 //go:embed assets
@@ -45,8 +46,8 @@ func (s *server) addPages(cfg Config) {
 	const html, css, js = "text/html; charset=utf-8", "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 	for _, p := range []page{
 		{"/{$}", html, plainPolicy, render("landing.html", about)},
-		{"/style.css", css, plainPolicy, asset("style.css")},
-		{"/icon.svg", "image/svg+xml", plainPolicy, asset("icon.svg")},
+		{look.StylePath, css, plainPolicy, look.Style},
+		{look.IconPath, "image/svg+xml", plainPolicy, look.Icon},
 		{"/openapi.json", "application/json", plainPolicy, spec},
 		{"/llms.txt", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about)},
 		{"/.well-known/api-catalog", catalogType, plainPolicy, catalog(s.door.BaseURL())},

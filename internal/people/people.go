@@ -1,0 +1,195 @@
+// Package people opens what sign-in stands on, for every program alike: accounts, the authorization server and the
+// portfolios of names.
+package people
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/tools"
+)
+
+// Settings are the flags of sign-in. Fill them by [Flags].
+type Settings struct {
+	Signup   *settings.Choice
+	Extra    settings.List // resources elsewhere
+	Schemes  settings.List // of applications' redirects
+	OIDC     string        // file
+	SMTP     string        // URL
+	MailFrom string
+}
+
+// Flags defines the flags of sign-in.
+func Flags(fs *flag.FlagSet) *Settings {
+	s := &Settings{}
+	s.Signup = settings.OneOf(fs, "signup", "who may sign up: open, invite or closed", string(account.Open), string(account.Invite), string(account.Closed))
+	fs.Var(&s.Extra, "extra-resources", "`URLs` of resources elsewhere that take our tokens, such as that of mcp -http, separated by commas")
+	fs.Var(&s.Schemes, "app-schemes", "`schemes` without a dot to which applications may be redirected (default cursor,vscode,vscode-insiders,windsurf)")
+	fs.StringVar(&s.OIDC, "oidc", "", "TOML `file` with OpenID providers at which people may sign in")
+	fs.StringVar(&s.SMTP, "smtp", "", "`URL` of the mail server, smtp://user:password@host:587 or smtps://…:465; without one mail goes to the log")
+	fs.StringVar(&s.MailFrom, "mail-from", "", "`sender` of mail, e.g. \"Namewharf <signin@names.example>\"")
+	return s
+}
+
+// Config is what sign-in needs beside its flags.
+type Config struct {
+	*Settings
+	Backend   *backend.Backend
+	Issuer    string   // the public address of the service, without a slash at the end
+	Resources []string // below the issuer that tokens are for, beside itself
+	Unlimited bool     // nobody is slowed down
+	Address   func(*http.Request) netip.Addr
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// People are everything opened. Close them after the doors and before the backend.
+type People struct {
+	Accounts *account.Accounts
+	OAuth    *oauthas.Server
+	Names    *portfolio.Portfolio
+}
+
+// Open opens everything. Errors are one clear line.
+func Open(ctx context.Context, cfg Config) (*People, error) {
+	back := cfg.Backend
+	p := &People{Names: NewNames(back, cfg.Logger)}
+	accounts := account.Config{
+		DB: back.DB, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
+		OnRevokeAll: func(ctx context.Context, tx store.Tx, accountID string) error {
+			return p.OAuth.RevokeAll(ctx, tx, accountID)
+		},
+	}
+	var err error
+	if accounts.Mail, err = cfg.mailer(back.Roots); err != nil {
+		return nil, err
+	}
+	if accounts.OIDC, err = cfg.providers(); err != nil {
+		return nil, err
+	}
+	accounts.VerifyFirst = accounts.Mail != nil // with mail, an address is its owner's before anybody signs in with it
+	if p.Accounts, err = account.New(ctx, accounts); err != nil {
+		return nil, err
+	}
+	p.OAuth, err = oauthas.New(ctx, oauthas.Config{
+		DB: back.DB, Now: cfg.Now, Issuer: cfg.Issuer, Resources: append(cfg.Resources, cfg.Extra...),
+		Fetch: oauthas.Guarded(back.Allow, back.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, Address: cfg.Address,
+		Record: p.record(cfg.Logger), Logger: cfg.Logger,
+	})
+	if err != nil {
+		p.Accounts.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// NewNames returns the portfolios of a backend.
+func NewNames(back *backend.Backend, log *slog.Logger) *portfolio.Portfolio {
+	return portfolio.New(portfolio.Config{
+		DB: back.DB, Suffixes: back.Lookup.Suffixes(), DNS: back.Lookup, Registry: tools.RegistryOf(back.Lookup),
+		Market: tools.MarketOf(back.Market, back.DB.Now), Logger: log,
+	})
+}
+
+// Close ends everything.
+func (p *People) Close() {
+	p.OAuth.Close()
+	p.Accounts.Close()
+}
+
+// grantEvents are the lines of an account's security log for what happens to its grants.
+var grantEvents = map[oauthas.EventKind]struct {
+	event  account.Event
+	detail string // added to the client's name
+}{
+	oauthas.GrantBegan:      {account.AppConnected, ""},
+	oauthas.GrantRevoked:    {account.AppRevoked, ""},
+	oauthas.CodeReplayed:    {account.AppRevoked, ", because a code was used twice"},
+	oauthas.RefreshReplayed: {account.AppRevoked, ", because a refresh token was used twice"},
+}
+
+func (p *People) record(log *slog.Logger) func(context.Context, oauthas.Event) {
+	return func(ctx context.Context, e oauthas.Event) {
+		line := grantEvents[e.Kind]
+		if err := p.Accounts.Record(ctx, account.Entry{AccountID: e.Account, What: line.event, Detail: e.Client + line.detail}); err != nil {
+			log.Error("an entry of the security log is lost", "error", err)
+		}
+	}
+}
+
+// mailer is nil where no mail server is configured.
+func (s *Settings) mailer(roots *x509.CertPool) (account.Mailer, error) {
+	if s.SMTP == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(s.SMTP)
+	if err != nil || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return nil, errors.New("-smtp must be a URL such as smtp://user:password@mail.example:587") // without the value: it may hold a password
+	}
+	config, port := account.SMTP{From: s.MailFrom, User: u.User.Username(), Roots: roots}, "587"
+	config.Password, _ = u.User.Password()
+	if u.Scheme == "smtps" {
+		config.TLS, port = account.TLSImplicit, "465"
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	config.Addr = u.Hostname() + ":" + port
+	mailer, err := account.NewSMTP(config)
+	if err != nil {
+		return nil, fmt.Errorf("-smtp, -mail-from: %w", err)
+	}
+	return mailer, nil
+}
+
+// providers reads the file of OpenID providers.
+func (s *Settings) providers() ([]account.Provider, error) {
+	if s.OIDC == "" {
+		return nil, nil
+	}
+	var file struct {
+		Provider []struct {
+			ID           string
+			Name         string
+			Issuer       string
+			ClientID     string   `toml:"client_id"`
+			ClientSecret string   `toml:"client_secret"`
+			Scopes       []string // beyond openid and email
+		}
+	}
+	read, err := toml.DecodeFile(s.OIDC, &file)
+	if err != nil {
+		var parse toml.ParseError
+		if errors.As(err, &parse) {
+			return nil, fmt.Errorf("-oidc %s, line %d: %s", s.OIDC, parse.Position.Line, parse.Message)
+		}
+		return nil, fmt.Errorf("-oidc: %w", err)
+	}
+	if unknown := read.Undecoded(); len(unknown) > 0 {
+		return nil, fmt.Errorf("-oidc %s: unknown key %s; a [[provider]] has id, name, issuer, client_id, client_secret and scopes", s.OIDC, unknown[0])
+	}
+	if len(file.Provider) == 0 {
+		return nil, fmt.Errorf("-oidc %s: it names no [[provider]]", s.OIDC)
+	}
+	all := make([]account.Provider, len(file.Provider))
+	for i, p := range file.Provider {
+		all[i] = account.Provider{ID: p.ID, Name: p.Name, Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Scopes: p.Scopes}
+	}
+	return all, nil
+}

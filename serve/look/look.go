@@ -1,0 +1,40 @@
+// Package look is how all pages look: one style sheet, and the icon.
+package look
+
+import (
+	_ "embed"
+	"net/http"
+)
+
+// Paths that every page draws on.
+const (
+	StylePath = "/style.css"
+	IconPath  = "/icon.svg"
+)
+
+// Style is the style sheet: light and dark, for narrow and wide windows.
+//
+//go:embed style.css
+var Style []byte
+
+// Icon is an SVG image.
+//
+//go:embed icon.svg
+var Icon []byte
+
+// Handler serves both files where no REST door does.
+func Handler() http.Handler {
+	mux := http.NewServeMux()
+	file := func(path, mediaType string, body []byte) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			h := w.Header()
+			h.Set("Content-Type", mediaType)
+			h.Set("Cache-Control", "public, max-age=300")
+			h.Set("X-Content-Type-Options", "nosniff")
+			_, _ = w.Write(body)
+		})
+	}
+	file(StylePath, "text/css; charset=utf-8", Style)
+	file(IconPath, "image/svg+xml", Icon)
+	return mux
+}
