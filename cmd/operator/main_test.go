@@ -26,8 +26,14 @@ func nothing(string) (string, bool) { return "", false }
 // operate runs a command in this process.
 func operate(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
+	return operateWith(t, "", args...)
+}
+
+// operateWith is operate with something on standard input.
+func operateWith(t *testing.T, stdin string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
 	var out, errs strings.Builder
-	err = run(t.Context(), args, nothing, &out, &errs)
+	err = run(t.Context(), args, nothing, strings.NewReader(stdin), &out, &errs)
 	return out.String(), errs.String(), err
 }
 
@@ -323,7 +329,7 @@ func TestImportThatIsBrokenOff(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		stop := time.AfterFunc(after*time.Millisecond, cancel)
 		var out, errs strings.Builder
-		err := run(ctx, []string{"listing", "import", file, "-env", "live", "-data", data}, nothing, &out, &errs)
+		err := run(ctx, []string{"listing", "import", file, "-env", "live", "-data", data}, nothing, strings.NewReader(""), &out, &errs)
 		stop.Stop()
 		cancel()
 		count := -1

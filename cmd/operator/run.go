@@ -38,6 +38,9 @@ type command struct {
 var commands = []command{
 	{"listing import", "FILE.csv", "put the names of a CSV file up for sale", listingFlags, importListings},
 	{"pricing import", "FILE", "take registration prices from a CSV file or a registrar's JSON price feed", nil, importPrices},
+	{"account create", "", "make an account, with -email; the password is the first line of standard input", accountFlags, createAccount},
+	{"account link", "", "mint a one-time sign-in link for the account with -email", nil, linkAccount},
+	{"account invite", "", "mint a one-time sign-up link, for a service with -signup invite", nil, inviteAccount},
 	{"db migrate", "", "bring the schema up to date", nil, migrateDB},
 	{"db backup", "FILE", "write a copy of the embedded store", nil, backupDB},
 	{"db check", "", "look for damage and for settings that risk what is stored", nil, checkDB},
@@ -46,6 +49,7 @@ var commands = []command{
 // options are the flags of all commands.
 type options struct {
 	data, db, env   string
+	email, baseURL  string
 	json            bool
 	dryRun, partial bool
 }
@@ -53,6 +57,7 @@ type options struct {
 // A desk is where a command works: the options, the store once it is asked for, and where to write.
 type desk struct {
 	options
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	store          *store.DB
 }
@@ -60,8 +65,8 @@ type desk struct {
 // defaultData is the directory of the embedded store, the same as the public API's.
 const defaultData = "./data"
 
-func run(ctx context.Context, args []string, environ func(string) (string, bool), stdout, stderr io.Writer) error {
-	d := &desk{stdout: stdout, stderr: stderr}
+func run(ctx context.Context, args []string, environ func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) error {
+	d := &desk{stdin: stdin, stdout: stdout, stderr: stderr}
 	fs := flag.NewFlagSet("operator", flag.ContinueOnError)
 	fs.StringVar(&d.data, "data", defaultData, "`directory` of the embedded store and the price list")
 	fs.StringVar(&d.db, "db", "", "`postgres://…` instead of the embedded store")
