@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -150,7 +151,7 @@ func (s *Settings) mailer(roots *x509.CertPool) (account.Mailer, error) {
 	if u.Port() != "" {
 		port = u.Port()
 	}
-	config.Addr = u.Hostname() + ":" + port
+	config.Addr = net.JoinHostPort(u.Hostname(), port)
 	mailer, err := account.NewSMTP(config)
 	if err != nil {
 		return nil, fmt.Errorf("-smtp, -mail-from: %w", err)
