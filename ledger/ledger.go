@@ -1,0 +1,175 @@
+// Package ledger is the postings, and the balances that are sums of them.
+//
+// Double entry, append-only, integer cents: what happens to money is an [Entry], a set of postings that sum to zero in
+// each currency. Entries are added by [Post] and [Reverse] and never change; the schema refuses whoever tries. A balance
+// is a sum of postings and is stored nowhere, so it cannot be wrong by itself; [Check] shows that the postings are right.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Owner is the party whose business an entry is about: a partner in an environment. Its postings sum to zero too.
+type Owner struct {
+	Partner     string
+	Environment string // SANDBOX or LIVE
+}
+
+// An Account is a heading under which postings are summed: what is owed to the service stands above zero (debit), what the
+// service owes to others or has earned below (credit).
+type Account string
+
+// The chart of accounts. Each is kept by owner and currency.
+const (
+	// PartnerReceivable is what the partner owes the service: of each sale that it collected, the price less what it
+	// retains. Settlements take from it.
+	PartnerReceivable Account = "partner_receivable"
+	// RetainedCommission is the commission kept back from sales that the partner collected: what a sale costs.
+	RetainedCommission Account = "retained_commission"
+	// SalesProceeds is the price of what was sold, from which sellers and the service's own share are paid.
+	SalesProceeds Account = "sales_proceeds"
+)
+
+// A Kind says what an entry is about. An order has at most one entry of a kind.
+type Kind string
+
+// The kinds of entries.
+const (
+	Sale         Kind = "sale"
+	Refund       Kind = "refund"       // the exact opposite of a sale, given back at a partner's or an operator's word
+	Cancellation Kind = "cancellation" // the same for a sale that an operator cancelled
+)
+
+// A Posting is one line of an entry: an amount above zero is a debit, one below a credit, none is zero.
+type Posting struct {
+	Account Account
+	Amount  money.Amount
+}
+
+// An Entry is something that happened to money.
+type Entry struct {
+	ID       string // set by [Post] where it is empty
+	Kind     Kind
+	Owner    Owner
+	Order    string // the order that it is about; empty: none
+	At       time.Time
+	Postings []Posting
+}
+
+// ErrPosted says that the order has an entry of this kind, or has been reversed.
+var ErrPosted = errors.New("ledger: posted already")
+
+// ErrNothing says that there is nothing to reverse.
+var ErrNothing = errors.New("ledger: nothing is posted for the order")
+
+// check refuses an entry that is incomplete or does not sum to zero in each currency.
+func (e Entry) check() error {
+	switch {
+	case e.Kind == "" || e.Owner.Partner == "" || e.Owner.Environment == "" || e.At.IsZero():
+		return errors.New("ledger: the entry is not complete")
+	case len(e.Postings) < 2:
+		return errors.New("ledger: an entry has at least two postings")
+	}
+	sums := make(map[string]int64, 1)
+	for _, p := range e.Postings {
+		if p.Account == "" || p.Amount.Cents == 0 || p.Amount.Currency == "" {
+			return errors.New("ledger: a posting has an account, an amount other than zero and a currency")
+		}
+		sum := sums[p.Amount.Currency] + p.Amount.Cents
+		if overflows(sums[p.Amount.Currency], p.Amount.Cents) {
+			return errors.New("ledger: the entry is too large")
+		}
+		sums[p.Amount.Currency] = sum
+	}
+	for currency, sum := range sums {
+		if sum != 0 {
+			return fmt.Errorf("ledger: the entry does not balance: %s is left over", money.Amount{Cents: sum, Currency: currency})
+		}
+	}
+	return nil
+}
+
+func overflows(a, b int64) bool { return b > 0 && a+b < a || b < 0 && a+b > a }
+
+// Post adds an entry within a transaction of the caller. It refuses one that does not balance, and fails with [ErrPosted]
+// when the order has an entry of the kind.
+func Post(ctx context.Context, tx store.Tx, e Entry) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if e.ID == "" {
+		e.ID = store.NewID("ent")
+	}
+	const shared = 6
+	args := []any{e.ID, e.Kind, e.Owner.Partner, e.Owner.Environment, e.Order, store.Micros(e.At)}
+	var values strings.Builder
+	for i, p := range e.Postings {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		n := shared + 4*i
+		fmt.Fprintf(&values, "($1, $%d, $2, $3, $4, $5, $%d, $%d, $%d, $6)", n+1, n+2, n+3, n+4)
+		args = append(args, i+1, p.Account, p.Amount.Cents, p.Amount.Currency)
+	}
+	n, err := tx.Exec(ctx, `
+		INSERT INTO postings (entry_id, line, kind, partner, environment, order_id, account, cents, currency, at)
+		VALUES `+values.String()+` ON CONFLICT DO NOTHING`, args...)
+	return added(n, err, len(e.Postings))
+}
+
+// added says how adding the postings of one entry went: all or, where they conflict with others, none. Part of them is
+// a conflict too; the error makes the caller's transaction take them back.
+func added(n int64, err error, want int) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("add postings: %w", err)
+	case n != int64(want):
+		return ErrPosted
+	}
+	return nil
+}
+
+// Reverse posts the exact opposite of an order's sale, as an entry of the given kind, within a transaction of the caller.
+// It fails with [ErrNothing] when the order has no sale and with [ErrPosted] when it is reversed already.
+func Reverse(ctx context.Context, tx store.Tx, owner Owner, order string, kind Kind, at time.Time) error {
+	if kind != Refund && kind != Cancellation {
+		return fmt.Errorf("ledger: a sale is not reversed by a %s", kind)
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT kind, account, cents, currency FROM postings
+		WHERE order_id = $1 AND order_id <> '' AND partner = $2 AND environment = $3 ORDER BY kind, line`,
+		order, owner.Partner, owner.Environment)
+	if err != nil {
+		return fmt.Errorf("read what was posted: %w", err)
+	}
+	defer rows.Close()
+	e := Entry{Kind: kind, Owner: owner, Order: order, At: at}
+	for rows.Next() {
+		var was Kind
+		var p Posting
+		if err := rows.Scan(&was, &p.Account, &p.Amount.Cents, &p.Amount.Currency); err != nil {
+			return fmt.Errorf("read what was posted: %w", err)
+		}
+		switch was {
+		case Refund, Cancellation:
+			return ErrPosted
+		case Sale:
+			p.Amount.Cents = -p.Amount.Cents
+			e.Postings = append(e.Postings, p)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read what was posted: %w", err)
+	}
+	if len(e.Postings) == 0 {
+		return ErrNothing
+	}
+	return Post(ctx, tx, e)
+}

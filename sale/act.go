@@ -1,0 +1,264 @@
+package sale
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Action is what is done to an order.
+type Action string
+
+// The actions.
+const (
+	StartTransfer   Action = "start-transfer"
+	ConfirmTransfer Action = "confirm-transfer" // the name is at the partner's registrar
+	Settle          Action = "settle"
+	RefundBuyer     Action = "refund" // in full
+	Cancel          Action = "cancel"
+	Hold            Action = "hold" // let a person look first
+	Clear           Action = "clear"
+)
+
+// Schema is the list of actions.
+func (Action) Schema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, r := range rules {
+		s.Enum = append(s.Enum, string(r.action))
+	}
+	return s
+}
+
+// A rule says what an action does to an order: nothing, unless all that it needs holds.
+type rule struct {
+	action  Action
+	from    []State
+	reviews []Review     // needed
+	model   PaymentModel // needed; empty: any
+	to      State        // empty: the state stays
+	review  Review       // empty: the review stays
+	event   string       // emitted; empty: none
+	step    string       // in the timeline
+	undone  bool         // the sale is reversed in the books and the name is for sale again
+}
+
+var (
+	start     = []State{ExternallyPaid, Paid}
+	beforeEnd = []State{ExternallyPaid, Paid, TransferInProgress} // before the name is delivered
+	unheld    = []Review{"", ReviewDone}
+	anyReview = []Review{"", Held, ReviewDone}
+)
+
+// rules is the whole state machine. What stands in no row is not allowed.
+var rules = []rule{
+	{action: StartTransfer, from: start, reviews: unheld, to: TransferInProgress, event: EventTransferStarted, step: EventTransferStarted},
+	{action: ConfirmTransfer, from: []State{TransferInProgress}, reviews: anyReview, to: TransferCompleted, event: EventTransferCompleted, step: EventTransferCompleted},
+	{action: Settle, from: []State{TransferCompleted}, reviews: anyReview, to: Settled, event: EventSettled, step: EventSettled},
+	{action: RefundBuyer, from: beforeEnd, reviews: anyReview, model: PartnerCollected, to: Refunded, event: EventRefunded, step: EventRefunded, undone: true},
+	{action: Cancel, from: beforeEnd, reviews: anyReview, to: Cancelled, event: EventRefunded, step: stepCancelled, undone: true},
+	{action: Hold, from: start, reviews: unheld, review: Held, step: stepHeld},
+	{action: Clear, from: start, reviews: []Review{Held}, review: ReviewDone, event: EventReviewCleared, step: EventReviewCleared},
+}
+
+// Steps that have no event of their own.
+const (
+	stepHeld      = "order.manual_review_held"
+	stepCancelled = "order.cancelled"
+)
+
+func ruleOf(a Action) (rule, bool) {
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.action == a })
+	if i < 0 {
+		return rule{}, false
+	}
+	return rules[i], true
+}
+
+// Next is the action that takes an order one state on, towards [Settled]; ok is false at an end.
+func (s State) Next() (a Action, ok bool) {
+	for _, r := range rules {
+		if r.to != "" && !r.undone && slices.Contains(r.from, s) {
+			return r.action, true
+		}
+	}
+	return "", false
+}
+
+// An Actor is who acts on orders.
+type Actor struct {
+	Name   string // for the audit log
+	Reason string // for the audit log and the refund; may be empty
+	Party  Party  // whose orders the actor sees; zero: all
+}
+
+// Act does an action to an order within a transaction of the caller, and returns the order as it is then, with its timeline.
+// The state changes in the statement that looks at it: of several at once, one acts. It fails with [fault.NotFound] for an
+// order that the actor does not see, and with [fault.Conflict] when the action is not allowed as the order stands;
+// then nothing is changed.
+func (d *Desk) Act(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (Order, error) {
+	o, _, err := d.act(ctx, tx, id, a, by, now)
+	return o, err
+}
+
+// A Refund is money given back to a buyer, in the words of the wire.
+type Refund struct {
+	RefundID    string    `json:"refund_id"`
+	Order       Order     `json:"order"`
+	AmountCents int64     `json:"amount_cents"`
+	Currency    string    `json:"currency"`
+	CreatedAt   time.Time `json:"created_at"`
+
+	reason string
+}
+
+// MaxReason is the length of a reason in bytes.
+const MaxReason = 1000
+
+// Refund refunds an order of the party in full, as [Desk.Act] does, because the partner asks for it.
+func (d *Desk) Refund(ctx context.Context, tx store.Tx, p Party, id, reason string, now time.Time) (Refund, error) {
+	if len(reason) > MaxReason {
+		return Refund{}, fault.Invalid("reason", "must be at most %d bytes", MaxReason)
+	}
+	_, r, err := d.act(ctx, tx, id, RefundBuyer, Actor{Name: "partner " + p.Partner, Reason: reason, Party: p}, now)
+	return r, err
+}
+
+// act is Act; the refund is zero unless the action is one.
+func (d *Desk) act(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (o Order, r Refund, err error) {
+	rule, ok := ruleOf(a)
+	if !ok {
+		return Order{}, Refund{}, fault.Invalid("action", "is not one that an order knows")
+	}
+	o, err = move(ctx, tx, id, rule, by.Party, now)
+	if store.IsNoRows(err) {
+		return Order{}, Refund{}, d.refusal(ctx, tx, id, rule, by.Party)
+	}
+	if err != nil {
+		return Order{}, Refund{}, fmt.Errorf("%s order %s: %w", a, id, err)
+	}
+	if r, err = d.follow(ctx, tx, &o, rule, by, now); err != nil {
+		return Order{}, Refund{}, within(fmt.Sprintf("%s order %s", a, id), err)
+	}
+	return o, r, nil
+}
+
+// move changes the state of an order if the rule allows it. It fails with [sql.ErrNoRows] otherwise.
+func move(ctx context.Context, tx store.Tx, id string, r rule, p Party, now time.Time) (Order, error) {
+	args := []any{id, r.to, r.review, store.Micros(now), TransferCompleted}
+	in := func(values ...string) string {
+		var b strings.Builder
+		for i, v := range values {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			args = append(args, v)
+			fmt.Fprintf(&b, "$%d", len(args))
+		}
+		return "IN (" + b.String() + ")"
+	}
+	where := "id = $1 AND status " + in(texts(r.from)...) + " AND review " + in(texts(r.reviews)...)
+	if r.model != "" {
+		where += " AND payment_model " + in(string(r.model))
+	}
+	condition, own := ofParty(p, len(args)+1)
+	return scanOrder(tx.QueryRow(ctx, `
+		UPDATE orders SET
+			status = CASE WHEN $2 = '' THEN status ELSE $2 END,
+			review = CASE WHEN $3 = '' THEN review ELSE $3 END,
+			completed_at = CASE WHEN $2 = $5 THEN $4 ELSE completed_at END,
+			updated_at = $4, version = version + 1
+		WHERE `+where+` AND `+condition+`
+		RETURNING `+orderColumns, append(args, own...)...).Scan)
+}
+
+func texts[T ~string](values []T) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = string(v)
+	}
+	return all
+}
+
+// follow does what follows from the move of an order: the event comes last.
+func (d *Desk) follow(ctx context.Context, tx store.Tx, o *Order, r rule, by Actor, now time.Time) (refund Refund, err error) {
+	if err := insertSteps(ctx, tx, o.PublicID, o.version, Step{At: now, Type: r.step, Status: o.Status}); err != nil {
+		return Refund{}, err
+	}
+	if err := addTimelines(ctx, tx, []*Order{o}); err != nil {
+		return Refund{}, err
+	}
+	if r.action == RefundBuyer {
+		refund = Refund{
+			RefundID: store.NewID("ref"), Order: *o, AmountCents: o.SalePriceCents, Currency: o.Currency, CreatedAt: o.UpdatedAt,
+			reason: by.Reason,
+		}
+		if err := insertRefund(ctx, tx, refund); err != nil {
+			return Refund{}, err
+		}
+	}
+	if r.undone {
+		if err := d.cfg.Books.Reverse(ctx, tx, *o); err != nil {
+			return Refund{}, err
+		}
+		if err := d.relist(ctx, tx, *o, now); err != nil {
+			return Refund{}, err
+		}
+	}
+	if err := d.Record(ctx, tx, by.Name, "order."+string(r.action), o.PublicID, by.Reason); err != nil {
+		return Refund{}, err
+	}
+	if r.event == "" {
+		return refund, nil
+	}
+	return refund, d.emit(ctx, tx, r.event, *o, now)
+}
+
+// relist puts the name of an undone order up for sale again, unless it has gone its own way meanwhile: sold to another, or
+// for sale once more.
+func (d *Desk) relist(ctx context.Context, tx store.Tx, o Order, now time.Time) error {
+	held, err := sold(ctx, tx, o.Environment, o.Domain, o.PublicID)
+	if err != nil || held {
+		return err
+	}
+	domain, err := fqdn.Parse(o.Domain)
+	if err != nil {
+		return fmt.Errorf("the domain of an order %w", err)
+	}
+	if err := d.cfg.Inventory.Relist(ctx, tx, o.Environment, domain, now); !notForSale(err) {
+		return err
+	}
+	return nil
+}
+
+// refusal says why an order was not moved.
+func (d *Desk) refusal(ctx context.Context, tx store.Tx, id string, r rule, p Party) error {
+	o, err := selectOrder(ctx, tx, p, id)
+	switch {
+	case store.IsNoRows(err):
+		return errNoOrder()
+	case err != nil:
+		return fmt.Errorf("read an order: %w", err)
+	case !slices.Contains(r.from, o.Status):
+		return fault.New(fault.Conflict, "the order is %s, which does not allow %s", o.Status, r.action)
+	case r.model != "" && r.model != o.PaymentModel:
+		return fault.New(fault.Conflict, "the order is %s, which does not allow %s", o.PaymentModel, r.action)
+	case o.Review == Held:
+		return fault.New(fault.Conflict, "the order is held for review, which does not allow %s", r.action).
+			WithHint("wait for the event %s", EventReviewCleared)
+	}
+	return fault.New(fault.Conflict, "the order is not held for review")
+}
+
+func (d *Desk) emit(ctx context.Context, tx store.Tx, kind string, o Order, at time.Time) error {
+	data := EventData{Order: o}
+	data.Order.Buyer, data.Order.ReturnURL, data.Order.CancelURL, data.Order.Timeline = Buyer{}, "", "", nil
+	return d.cfg.Events.Emit(ctx, tx, o.Party(), kind, data, at)
+}

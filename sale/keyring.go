@@ -1,0 +1,149 @@
+package sale
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// Lives of the keys that sign quotes, by the clock of the [Config].
+const (
+	KeyLife = 24 * time.Hour      // after which another one signs
+	keyKept = 30 * 24 * time.Hour // so long an expired quote is told from a forged one
+
+	keysFresh = time.Minute // other processes remove keys; so long it may go unnoticed
+)
+
+// A quoteKey signs quotes.
+type quoteKey struct {
+	number  int64
+	key     []byte
+	created time.Time
+}
+
+// A keyring keeps in memory what table quote_keys holds. All processes on the database share the keys.
+type keyring struct {
+	now    func() time.Time
+	sealer Sealer
+
+	mu   sync.Mutex // guards what follows
+	keys map[int64]quoteKey
+	last quoteKey  // the newest
+	seen time.Time // when the table was read
+}
+
+// newest returns the key that signs, and makes one when it is time.
+func (k *keyring) newest(ctx context.Context, db *store.DB) (quoteKey, error) {
+	now := k.now()
+	k.mu.Lock()
+	last := k.last
+	k.mu.Unlock()
+	if last.key != nil && now.Before(last.created.Add(KeyLife)) {
+		return last, nil
+	}
+	return k.rotate(ctx, db, now.Add(-KeyLife))
+}
+
+// rotate makes another key sign, if the newest was made at or before the given time.
+func (k *keyring) rotate(ctx context.Context, db *store.DB, before time.Time) (quoteKey, error) {
+	fresh := make([]byte, 32) // as many as the block of SHA-256 takes to be of full strength
+	rand.Read(fresh)
+	sealed := fresh
+	if k.sealer != nil {
+		var err error
+		if sealed, err = k.sealer.Seal(fresh); err != nil {
+			return quoteKey{}, fmt.Errorf("seal a key for quotes: %w", err)
+		}
+	}
+	now := k.now()
+	var all []quoteKey
+	err := db.Tx(ctx, func(tx store.Tx) (err error) {
+		_, err = tx.Exec(ctx, `
+			INSERT INTO quote_keys (number, key, created_at)
+			SELECT COALESCE(MAX(number), 0) + 1, $1, $2 FROM quote_keys HAVING COALESCE(MAX(created_at), 0) <= $3
+			ON CONFLICT DO NOTHING`, sealed, store.Micros(now), store.Micros(before))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM quote_keys WHERE created_at < $1`, store.Micros(now.Add(-keyKept)))
+		if err != nil {
+			return err
+		}
+		all, err = k.load(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return quoteKey{}, fmt.Errorf("change the key for quotes: %w", err)
+	}
+	return k.keep(all, now), nil
+}
+
+// find returns the key of a number that a quote names.
+func (k *keyring) find(ctx context.Context, tx store.Tx, number int64) (quoteKey, bool, error) {
+	now := k.now()
+	k.mu.Lock()
+	key, ok := k.keys[number]
+	fresh := now.Sub(k.seen) < keysFresh
+	k.mu.Unlock()
+	if ok && fresh {
+		return key, true, nil
+	}
+	all, err := k.load(ctx, tx)
+	if err != nil {
+		return quoteKey{}, false, fmt.Errorf("read the keys for quotes: %w", err)
+	}
+	k.keep(all, now)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, ok = k.keys[number]
+	return key, ok, nil
+}
+
+// load reads the table.
+func (k *keyring) load(ctx context.Context, tx store.Tx) ([]quoteKey, error) {
+	rows, err := tx.Query(ctx, `SELECT number, key, created_at FROM quote_keys ORDER BY number`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []quoteKey
+	for rows.Next() {
+		var key quoteKey
+		var created int64
+		if err := rows.Scan(&key.number, &key.key, &created); err != nil {
+			return nil, err
+		}
+		if k.sealer != nil {
+			if key.key, err = k.sealer.Open(key.key); err != nil {
+				return nil, fmt.Errorf("open key %d for quotes: %w", key.number, err)
+			}
+		}
+		key.created = store.Time(created)
+		all = append(all, key)
+	}
+	return all, rows.Err()
+}
+
+// keep remembers what was read at a time, in ascending order, and returns the newest.
+func (k *keyring) keep(all []quoteKey, seen time.Time) quoteKey {
+	keys := make(map[int64]quoteKey, len(all))
+	var last quoteKey
+	for _, key := range all {
+		keys[key.number], last = key, key
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys, k.last, k.seen = keys, last, seen
+	return last
+}
+
+// RotateKeys makes another key sign quotes from now on, as happens by itself every [KeyLife]. Quotes that are out stay
+// good. Other processes follow when their key has had its time.
+func (d *Desk) RotateKeys(ctx context.Context) error {
+	_, err := d.keys.rotate(ctx, d.cfg.DB, d.cfg.Now())
+	return err
+}

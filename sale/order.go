@@ -1,0 +1,213 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Order is a recorded sale, in the words of the wire.
+type Order struct {
+	PublicID           string       `json:"public_id,omitzero" jsonschema:"the order's id; a dry run has none"`
+	Domain             string       `json:"domain"`
+	Status             State        `json:"status"`
+	SalePriceCents     int64        `json:"sale_price_cents"`
+	Currency           string       `json:"currency"`
+	PaymentModel       PaymentModel `json:"payment_model"`
+	Review             Review       `json:"review,omitzero"`
+	ExternalPaymentRef string       `json:"external_payment_ref,omitzero" jsonschema:"the partner's payment reference"`
+	Buyer              Buyer        `json:"buyer,omitzero"`
+	ReturnURL          string       `json:"return_url,omitzero"`
+	CancelURL          string       `json:"cancel_url,omitzero"`
+	CreatedAt          time.Time    `json:"created_at"`
+	UpdatedAt          time.Time    `json:"updated_at"`
+	Timeline           []Step       `json:"timeline,omitzero"`
+
+	Partner     string    `json:"-"`
+	Environment string    `json:"-"`
+	ListingID   string    `json:"-"` // what was sold
+	CompletedAt time.Time `json:"-"` // when the name was delivered, by which the order is settled; zero: not yet
+
+	quote   string // number of the quote that it used up; empty: none
+	version int    // number of the last step
+}
+
+// Party is who sold, without terms.
+func (o Order) Party() Party { return Party{Partner: o.Partner, Environment: o.Environment} }
+
+// Price is what the name was sold for.
+func (o Order) Price() money.Amount {
+	return money.Amount{Cents: o.SalePriceCents, Currency: o.Currency}
+}
+
+// A Buyer is who bought, as far as the partner says.
+type Buyer struct {
+	Email   string `json:"email,omitzero"`
+	Name    string `json:"name,omitzero"`
+	Country string `json:"country,omitzero" jsonschema:"ISO 3166-1 alpha-2 code"`
+}
+
+// A Step is a line of an order's timeline.
+type Step struct {
+	At     time.Time `json:"at"`
+	Type   string    `json:"type" jsonschema:"what happened: the type of the event, where there is one"`
+	Status State     `json:"status" jsonschema:"the order's status from then on"`
+}
+
+// A State is where an order stands.
+type State string
+
+// The states. [ExternallyPaid] is how a sale starts that the partner collected, [Paid] one that the service did.
+const (
+	ExternallyPaid     State = "EXTERNALLY_PAID"
+	Paid               State = "PAID"
+	TransferInProgress State = "TRANSFER_IN_PROGRESS"
+	TransferCompleted  State = "TRANSFER_COMPLETED"
+	Settled            State = "SETTLED"
+	Refunded           State = "REFUNDED"
+	Cancelled          State = "CANCELLED"
+)
+
+var states = []State{ExternallyPaid, Paid, TransferInProgress, TransferCompleted, Settled, Refunded, Cancelled}
+
+// Schema is the list of states.
+func (State) Schema() *jsonschema.Schema { return enum(states...) }
+
+// A Review says whether a person has to look at an order before its transfer. Most need none: the empty Review.
+type Review string
+
+// The reviews.
+const (
+	Held       Review = "held"
+	ReviewDone Review = "cleared"
+)
+
+// Schema is the list of reviews.
+func (Review) Schema() *jsonschema.Schema { return enum(Held, ReviewDone) }
+
+// A PaymentModel says who collects the buyer's money.
+type PaymentModel string
+
+// The payment models.
+const (
+	PartnerCollected PaymentModel = "partner_collected"
+	ServiceCollected PaymentModel = "service_collected"
+)
+
+// Schema is the list of payment models.
+func (PaymentModel) Schema() *jsonschema.Schema { return enum(PartnerCollected, ServiceCollected) }
+
+func enum[T ~string](values ...T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
+}
+
+// Order returns an order of the party with its timeline. It fails with [fault.NotFound] for one that is not there and for
+// one of another party alike.
+func (d *Desk) Order(ctx context.Context, p Party, id string) (Order, error) {
+	var o Order
+	err := d.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		if o, err = selectOrder(ctx, tx, p, id); err != nil {
+			return err
+		}
+		return addTimelines(ctx, tx, []*Order{&o})
+	})
+	switch {
+	case store.IsNoRows(err):
+		return Order{}, errNoOrder()
+	case err != nil:
+		return Order{}, fmt.Errorf("read an order: %w", err)
+	}
+	return o, nil
+}
+
+func errNoOrder() error { return fault.New(fault.NotFound, "there is no such order") }
+
+// A Filter says which orders to list. Zero fields do not filter.
+type Filter struct {
+	Status   State
+	Domain   fqdn.Name
+	From, To time.Time // of creation; From inclusive, To exclusive
+	Limit    int       // 1 to MaxPage; 0: DefaultPage
+	After    *Position // from Page.Next; nil: from the start
+}
+
+// Limits of a page.
+const (
+	DefaultPage = 25
+	MaxPage     = 100
+)
+
+// A Position is a place between two orders of a list. Callers seal it before they hand it out.
+type Position struct {
+	At int64  `json:"at"`
+	ID string `json:"id"`
+}
+
+// A Page is a part of the orders.
+type Page struct {
+	Orders []Order   // with their timelines; never nil
+	Next   *Position // for Filter.After of the next page; nil at the end
+}
+
+// List returns a page of the party's orders, the newest first. Pages that follow one another by position show each order
+// exactly once, whatever comes meanwhile. It fails with [fault.Validation] for bounds that do not hold.
+func (d *Desk) List(ctx context.Context, p Party, f Filter) (Page, error) {
+	if f.Limit < 0 || f.Limit > MaxPage {
+		return Page{}, fault.Invalid("limit", "must be from 1 to %d", MaxPage)
+	}
+	if f.Limit == 0 {
+		f.Limit = DefaultPage
+	}
+	if f.Status != "" && !f.Status.known() {
+		return Page{}, fault.Invalid("status", "is not a state of an order")
+	}
+	page := Page{}
+	err := d.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		if page.Orders, err = selectOrders(ctx, tx, p, f); err != nil {
+			return err
+		}
+		if len(page.Orders) > f.Limit {
+			page.Orders = page.Orders[:f.Limit]
+			last := page.Orders[f.Limit-1]
+			page.Next = &Position{At: store.Micros(last.CreatedAt), ID: last.PublicID}
+		}
+		orders := make([]*Order, len(page.Orders))
+		for i := range page.Orders {
+			orders[i] = &page.Orders[i]
+		}
+		return addTimelines(ctx, tx, orders)
+	})
+	if err != nil {
+		return Page{}, fmt.Errorf("list orders: %w", err)
+	}
+	return page, nil
+}
+
+func (s State) known() bool {
+	for _, known := range states {
+		if s == known {
+			return true
+		}
+	}
+	return false
+}
+
+// within says what failed; a fault is the caller's to read as it is.
+func within(doing string, err error) error {
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,214 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A Request asks for a sale to be recorded: at the price of a quote, or at the price that a name has now. Where both are
+// given they must agree.
+type Request struct {
+	QuoteID            string
+	Domain             string
+	ExpectedPrice      int64 // cents; 0: not given
+	SalePriceCents     int64 // another name of the same
+	Currency           string
+	Buyer              Buyer
+	ReturnURL          string
+	CancelURL          string
+	ExternalPaymentRef string // unique to the party
+}
+
+// Place records a sale that the partner collected, within a transaction of the caller: the name is sold, the books know it
+// and the event is emitted when the transaction commits. It fails with
+//   - [fault.Validation] naming the field, for what is malformed or contradicts itself, and on quote_id for a quote that
+//     is not ours or not this party's, whichever it is;
+//   - [fault.QuoteExpired] for a quote of more than [QuoteLife] ago;
+//   - [fault.NotFound] for a name that was never for sale, and [fault.Conflict] for one that is sold;
+//   - [fault.Conflict] for a quote or an external reference that another order has;
+//   - [fault.PriceMismatch] for another price or currency than the current one, which is in the details.
+func (d *Desk) Place(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
+	w, err := d.check(ctx, tx, p, r, now)
+	if err != nil {
+		return Order{}, within("check an order", err)
+	}
+	listing, err := d.cfg.Inventory.Sell(ctx, tx, p.Environment, w.domain, now)
+	if notForSale(err) {
+		return Order{}, d.gone(ctx, tx, p.Environment, w.domain)
+	}
+	if err != nil {
+		return Order{}, fmt.Errorf("sell %s: %w", w.domain, err)
+	}
+	price := listing.Price
+	if w.quote.number != "" {
+		price = w.quote.price
+	}
+	if err := w.agree(price); err != nil {
+		return Order{}, err
+	}
+	o, err := record(ctx, tx, p, r, listing.ID, price, w, now)
+	if err != nil {
+		return Order{}, within("record an order", err)
+	}
+	if err := d.cfg.Books.Sold(ctx, tx, p, o); err != nil {
+		return Order{}, fmt.Errorf("post the sale of order %s: %w", o.PublicID, err)
+	}
+	if err := d.emit(ctx, tx, EventRecorded, o, now); err != nil {
+		return Order{}, fmt.Errorf("emit the event of order %s: %w", o.PublicID, err)
+	}
+	return o, nil
+}
+
+// errRehearsed ends the transaction of a dry run.
+var errRehearsed = errors.New("rehearsed")
+
+// Try fails where Place would, and returns the order that it would record, without an id. It keeps nothing: it places the
+// order in a transaction of its own and takes that back.
+func (d *Desk) Try(ctx context.Context, p Party, r Request, now time.Time) (Order, error) {
+	var o Order
+	err := d.cfg.DB.Tx(ctx, func(tx store.Tx) (err error) {
+		if o, err = d.Place(ctx, tx, p, r, now); err != nil {
+			return err
+		}
+		return errRehearsed
+	})
+	if !errors.Is(err, errRehearsed) {
+		return Order{}, err
+	}
+	o.PublicID = ""
+	return o, nil
+}
+
+// wanted is what a request asks for, checked as far as that is possible without the listing.
+type wanted struct {
+	domain     fqdn.Name
+	quote      quote        // without a number: none
+	price      money.Amount // each part may be zero: not given
+	priceField string       // that the price came in
+}
+
+// check reads a request.
+func (d *Desk) check(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (w wanted, err error) {
+	w.price = money.Amount{Cents: r.ExpectedPrice, Currency: r.Currency}
+	w.priceField = "expected_price"
+	if r.SalePriceCents != 0 {
+		if r.ExpectedPrice != 0 && r.ExpectedPrice != r.SalePriceCents {
+			return wanted{}, fault.Invalid("sale_price_cents", "must be equal to expected_price, or left out")
+		}
+		w.price.Cents, w.priceField = r.SalePriceCents, "sale_price_cents"
+	}
+	if w.price.Cents < 0 || w.price.Cents > money.MaxCents {
+		return wanted{}, fault.Invalid(w.priceField, "must be from 1 to %d", int64(money.MaxCents))
+	}
+	if err := r.checkDetails(); err != nil {
+		return wanted{}, err
+	}
+	if r.Domain != "" {
+		if w.domain, err = fqdn.Parse(r.Domain); err != nil {
+			return wanted{}, fault.Invalid("domain", "%s", err.Error())
+		}
+	}
+	if r.QuoteID == "" {
+		switch {
+		case r.Domain == "":
+			return wanted{}, fault.Invalid("domain", "is required where there is no quote_id")
+		case w.price.Cents == 0:
+			return wanted{}, fault.Invalid("expected_price", "is required where there is no quote_id")
+		}
+		return w, nil
+	}
+	if w.quote, err = d.keys.read(ctx, tx, p, r.QuoteID); err != nil {
+		return wanted{}, err
+	}
+	switch {
+	case r.Domain != "" && w.domain != w.quote.domain:
+		return wanted{}, fault.Invalid("domain", "must be that of the quote, or left out")
+	case !now.Before(w.quote.expires):
+		return wanted{}, fault.New(fault.QuoteExpired, "the quote expired at %s", w.quote.expires.Format(time.RFC3339)).
+			WithHint("ask for a new quote with POST /quotes")
+	}
+	w.domain = w.quote.domain
+	return w, nil
+}
+
+// agree refuses a request that names another price or currency than the one that holds.
+func (w wanted) agree(price money.Amount) error {
+	of := "the current listing price"
+	if w.quote.number != "" {
+		of = "the price of the quote"
+	}
+	mismatch := fault.New(fault.PriceMismatch, "the price sent is not %s, %d in cents of %s", of, price.Cents, price.Currency).
+		WithHint("send that price, or ask for a quote")
+	wrong := false
+	if w.price.Cents != 0 && w.price.Cents != price.Cents {
+		mismatch, wrong = mismatch.WithField(w.priceField, fmt.Sprintf("must be %d, %s", price.Cents, of)), true
+	}
+	if w.price.Currency != "" && w.price.Currency != price.Currency {
+		mismatch, wrong = mismatch.WithField("currency", "must be "+price.Currency), true
+	}
+	if wrong {
+		return mismatch
+	}
+	return nil
+}
+
+// record writes the order and the beginning of its timeline.
+func record(ctx context.Context, tx store.Tx, p Party, r Request, listing string, price money.Amount, w wanted, now time.Time) (Order, error) {
+	now = store.Time(store.Micros(now))
+	o := Order{
+		PublicID: store.NewID("ord"), Partner: p.Partner, Environment: p.Environment, Domain: w.domain.String(), ListingID: listing,
+		Status: ExternallyPaid, SalePriceCents: price.Cents, Currency: price.Currency, PaymentModel: PartnerCollected,
+		ExternalPaymentRef: r.ExternalPaymentRef, Buyer: r.Buyer, ReturnURL: r.ReturnURL, CancelURL: r.CancelURL,
+		CreatedAt: now, UpdatedAt: now, quote: w.quote.number, version: stepsAtStart,
+	}
+	if p.Terms.ReviewLimitCents > 0 && price.Cents > p.Terms.ReviewLimitCents {
+		o.Review = Held
+	}
+	var err error
+	if o.Review, err = insertOrder(ctx, tx, o); store.IsNoRows(err) {
+		used, err := quoteUsed(ctx, tx, o.quote)
+		switch {
+		case err != nil:
+			return Order{}, err
+		case used:
+			return Order{}, fault.New(fault.Conflict, "the quote was used by another order").WithHint("ask for a new quote with POST /quotes")
+		}
+		return Order{}, fault.New(fault.Conflict, "another order has this external_payment_ref").
+			WithHint("find it with GET /orders, or send another reference")
+	}
+	if err != nil {
+		return Order{}, err
+	}
+	o.Timeline = []Step{{At: now, Type: EventRecorded, Status: o.Status}}
+	if o.Review == Held {
+		o.Timeline = append(o.Timeline, Step{At: now, Type: stepHeld, Status: o.Status})
+	}
+	return o, insertSteps(ctx, tx, o.PublicID, 1, o.Timeline...)
+}
+
+// stepsAtStart is the most steps that a timeline begins with.
+const stepsAtStart = 2
+
+// notForSale reports whether an inventory says that a name is not for sale.
+func notForSale(err error) bool {
+	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict)
+}
+
+// gone says why a name is not for sale.
+func (d *Desk) gone(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
+	held, err := sold(ctx, tx, environment, domain.String(), "")
+	switch {
+	case err != nil:
+		return fmt.Errorf("find out why a name is not for sale: %w", err)
+	case held:
+		return fault.New(fault.Conflict, "the domain is sold")
+	}
+	return fault.New(fault.NotFound, "the domain is not listed for sale")
+}

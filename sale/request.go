@@ -1,0 +1,84 @@
+package sale
+
+import (
+	"net/mail"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/money"
+)
+
+// Limits of a request, in bytes.
+const (
+	MaxEmail     = 254 // RFC 5321, section 4.5.3.1.3, without the angle brackets
+	MaxName      = 200
+	MaxURL       = 2 << 10
+	MaxReference = 255
+)
+
+// checkDetails checks the fields that stand for themselves.
+func (r Request) checkDetails() error {
+	if r.Currency != "" {
+		if _, err := money.ParseCurrency(r.Currency); err != nil {
+			return fault.Invalid("currency", "is %s", err.Error())
+		}
+	}
+	if err := r.Buyer.check(); err != nil {
+		return err
+	}
+	for _, u := range []struct{ field, value string }{{"return_url", r.ReturnURL}, {"cancel_url", r.CancelURL}} {
+		if reason := flawOfURL(u.value); reason != "" {
+			return fault.Invalid(u.field, "%s", reason)
+		}
+	}
+	if len(r.ExternalPaymentRef) > MaxReference || !printable(r.ExternalPaymentRef) {
+		return fault.Invalid("external_payment_ref", "must be at most %d bytes of printable characters", MaxReference)
+	}
+	return nil
+}
+
+// check checks a buyer; the zero Buyer says nothing about one.
+func (b Buyer) check() error {
+	if b == (Buyer{}) {
+		return nil
+	}
+	if b.Email == "" {
+		return fault.Invalid("buyer.email", "is required where there is a buyer")
+	}
+	if a, err := mail.ParseAddress(b.Email); err != nil || a.Address != b.Email || len(b.Email) > MaxEmail || !printable(b.Email) {
+		return fault.Invalid("buyer.email", "must be an e-mail address of at most %d bytes", MaxEmail)
+	}
+	if len(b.Name) > MaxName || !printable(b.Name) {
+		return fault.Invalid("buyer.name", "must be at most %d bytes of printable characters", MaxName)
+	}
+	if b.Country != "" && (len(b.Country) != 2 || strings.Trim(b.Country, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "") {
+		return fault.Invalid("buyer.country", "must be a two-letter upper-case country code such as DE (ISO 3166-1)")
+	}
+	return nil
+}
+
+// flawOfURL says why a browser is not sent there; empty when it may be, or when there is no address.
+func flawOfURL(s string) string {
+	if s == "" {
+		return ""
+	}
+	if len(s) > MaxURL {
+		return "must be at most 2048 bytes"
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || !printable(s) || strings.Contains(s, `\`):
+		return "must be an absolute http or https URL"
+	case u.User != nil:
+		return "must not hold a user name or a password"
+	}
+	return ""
+}
+
+// printable reports whether s is UTF-8 without control characters.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) })
+}

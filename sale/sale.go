@@ -1,0 +1,114 @@
+// Package sale is the way from a quote to a settled order: the state machine and its rules.
+//
+// A [Desk] quotes prices, records sales, and moves orders from state to state by one table. What changes an order also
+// appends to its timeline, posts to the books and emits an event, all in the transaction of the caller: they are kept
+// together or not at all.
+//
+// Times are the caller's, because a partner that tries things out has a clock of its own; only the keys that sign quotes
+// live by the clock of the [Config].
+package sale
+
+import (
+	"context"
+	"time"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A Party is a partner in an environment, on its terms. Parties see nothing of one another; the zero Party, which an
+// operator is, sees the orders of all.
+type Party struct {
+	Partner     string
+	Environment string // SANDBOX or LIVE
+	Terms       Terms
+}
+
+// Terms are what is agreed with a partner about its sales.
+type Terms struct {
+	ServiceBP        int64 // commission on a sale that the partner collects, in basis points; for the [Books]
+	ReviewLimitCents int64 // a sale over this waits for a person; 0: none does because of its price
+}
+
+// all reports whether the party sees the orders of all parties.
+func (p Party) all() bool { return p.Partner == "" && p.Environment == "" }
+
+// A Listing is a name that is for sale, or was sold just now.
+type Listing struct {
+	ID    string
+	Price money.Amount // buy-now
+}
+
+// An Inventory is where names for sale are. Where a name is not for sale, all methods fail with [fault.NotFound] or
+// [fault.Conflict], whichever is at hand; the [Desk] finds out what it was. That must not end the transaction.
+type Inventory interface {
+	// Offer finds the listing of a name that is for sale, as it is in the database now.
+	Offer(ctx context.Context, environment string, domain fqdn.Name) (Listing, error)
+	// Sell takes the listing of a name from sale because it is sold. Of several at once one succeeds.
+	Sell(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) (Listing, error)
+	// Relist puts the listing that was sold last up for sale again. It fails with [fault.Conflict] when the name is for
+	// sale already, and when no listing of it is sold.
+	Relist(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) error
+}
+
+// Books is where sales are posted.
+type Books interface {
+	// Sold posts the sale of a fresh order on the party's terms.
+	Sold(ctx context.Context, tx store.Tx, p Party, o Order) error
+	// Reverse posts the exact opposite of what Sold did. The status of the order says why: it is [Refunded] or [Cancelled].
+	Reverse(ctx context.Context, tx store.Tx, o Order) error
+}
+
+// Events is where events are emitted. What it does is the last that a Desk does in a transaction.
+type Events interface {
+	Emit(ctx context.Context, tx store.Tx, p Party, kind string, data EventData, at time.Time) error
+}
+
+// EventData is what an order's event carries.
+type EventData struct {
+	Order Order `json:"order"` // without the buyer, the addresses and the timeline
+}
+
+// The kinds of events.
+const (
+	EventRecorded          = "order.recorded"
+	EventReviewCleared     = "order.manual_review_cleared"
+	EventTransferStarted   = "order.transfer_started"
+	EventTransferCompleted = "order.transfer_completed"
+	EventSettled           = "order.settled"
+	EventRefunded          = "order.refunded" // or cancelled
+)
+
+// A Sealer protects keys in the database from who reads only that.
+type Sealer interface {
+	Seal(plain []byte) ([]byte, error)
+	Open(sealed []byte) ([]byte, error)
+}
+
+// Config is what a [Desk] stands on.
+type Config struct {
+	DB        *store.DB
+	Inventory Inventory
+	Books     Books
+	Events    Events
+	Sealer    Sealer           // of the keys that sign quotes; nil: they are stored as they are
+	Now       func() time.Time // by which those keys are changed; nil: the store's clock
+}
+
+// A Desk sells. It is safe for concurrent use.
+type Desk struct {
+	cfg  Config
+	keys keyring
+}
+
+// New returns a desk. It panics where something in cfg is missing.
+func New(cfg Config) *Desk {
+	if cfg.DB == nil || cfg.Inventory == nil || cfg.Books == nil || cfg.Events == nil {
+		panic("sale: the configuration is not complete")
+	}
+	if cfg.Now == nil {
+		cfg.Now = cfg.DB.Now
+	}
+	return &Desk{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Sealer}}
+}

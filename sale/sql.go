@@ -1,0 +1,202 @@
+package sale
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/store"
+)
+
+// orderColumns are the columns that scanOrder reads.
+const orderColumns = `id, partner, environment, domain, listing_id, status, review, payment_model, price_cents, currency, quote,
+	external_payment_ref, buyer_email, buyer_name, buyer_country, return_url, cancel_url, created_at, updated_at, completed_at, version`
+
+func scanOrder(scan func(...any) error) (o Order, err error) {
+	var created, updated, completed int64
+	err = scan(&o.PublicID, &o.Partner, &o.Environment, &o.Domain, &o.ListingID, &o.Status, &o.Review, &o.PaymentModel,
+		&o.SalePriceCents, &o.Currency, &o.quote, &o.ExternalPaymentRef, &o.Buyer.Email, &o.Buyer.Name, &o.Buyer.Country,
+		&o.ReturnURL, &o.CancelURL, &created, &updated, &completed, &o.version)
+	o.CreatedAt, o.UpdatedAt, o.CompletedAt = store.Time(created), store.Time(updated), store.Time(completed)
+	return o, err
+}
+
+// insertOrder adds an order and returns its review, which is held when the order is, or when its domain is flagged. It
+// fails with [sql.ErrNoRows] when its quote or its reference was used before.
+func insertOrder(ctx context.Context, tx store.Tx, o Order) (review Review, err error) {
+	err = tx.QueryRow(ctx, `
+		INSERT INTO orders (`+orderColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6,
+			CASE WHEN EXISTS (SELECT 1 FROM flagged_domains WHERE domain = $4) THEN 'held' ELSE $7 END,
+			$8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 0, $20)
+		ON CONFLICT DO NOTHING RETURNING review`,
+		o.PublicID, o.Partner, o.Environment, o.Domain, o.ListingID, o.Status, o.Review, o.PaymentModel,
+		o.SalePriceCents, o.Currency, o.quote, o.ExternalPaymentRef, o.Buyer.Email, o.Buyer.Name, o.Buyer.Country,
+		o.ReturnURL, o.CancelURL, store.Micros(o.CreatedAt), store.Micros(o.UpdatedAt), o.version).Scan(&review)
+	return review, err
+}
+
+func quoteUsed(ctx context.Context, tx store.Tx, quote string) (used bool, err error) {
+	if quote == "" {
+		return false, nil
+	}
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM orders WHERE quote = $1 AND quote <> '')`, quote).Scan(&used)
+	return used, err
+}
+
+// sold reports whether an order holds the domain, other than the one with the id.
+func sold(ctx context.Context, tx store.Tx, environment, domain, except string) (held bool, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM orders
+			WHERE environment = $1 AND domain = $2 AND id <> $3 AND status NOT IN ('REFUNDED', 'CANCELLED'))`,
+		environment, domain, except).Scan(&held)
+	return held, err
+}
+
+// ofParty is the condition that an order is the party's, with binds from the given number on.
+func ofParty(p Party, first int) (condition string, args []any) {
+	if p.all() {
+		return "1 = 1", nil
+	}
+	return fmt.Sprintf("partner = $%d AND environment = $%d", first, first+1), []any{p.Partner, p.Environment}
+}
+
+// selectOrder reads an order of the party. It fails with [sql.ErrNoRows].
+func selectOrder(ctx context.Context, tx store.Tx, p Party, id string) (Order, error) {
+	condition, args := ofParty(p, 2)
+	return scanOrder(tx.QueryRow(ctx, `SELECT `+orderColumns+` FROM orders WHERE id = $1 AND `+condition,
+		append([]any{id}, args...)...).Scan)
+}
+
+// selectOrders reads one order more than a page holds.
+func selectOrders(ctx context.Context, tx store.Tx, p Party, f Filter) ([]Order, error) {
+	condition, args := ofParty(p, 1)
+	where := []string{condition}
+	add := func(text string, values ...any) {
+		for i := range values {
+			text = strings.Replace(text, "?", fmt.Sprintf("$%d", len(args)+1+i), 1)
+		}
+		where, args = append(where, text), append(args, values...)
+	}
+	if f.Status != "" {
+		add("status = ?", f.Status)
+	}
+	if !f.Domain.IsZero() {
+		add("domain = ?", f.Domain.String())
+	}
+	if !f.From.IsZero() {
+		add("created_at >= ?", store.Micros(f.From))
+	}
+	if !f.To.IsZero() {
+		add("created_at < ?", store.Micros(f.To))
+	}
+	if f.After != nil {
+		add("(created_at, id) < (?, ?)", f.After.At, f.After.ID)
+	}
+	args = append(args, f.Limit+1)
+	rows, err := tx.Query(ctx, `SELECT `+orderColumns+` FROM orders WHERE `+strings.Join(where, " AND ")+
+		fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
+	if err != nil {
+		return nil, err
+	}
+	return scanOrders(rows)
+}
+
+// scanOrders reads and closes the rows.
+func scanOrders(rows *sql.Rows) ([]Order, error) {
+	defer rows.Close()
+	all := []Order{}
+	for rows.Next() {
+		o, err := scanOrder(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, rows.Err()
+}
+
+// insertSteps appends steps to an order's timeline, numbered from first on.
+func insertSteps(ctx context.Context, tx store.Tx, order string, first int, steps ...Step) error {
+	args := []any{order}
+	var values strings.Builder
+	for i, s := range steps {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		n := len(args)
+		fmt.Fprintf(&values, "($1, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4)
+		args = append(args, first+i, store.Micros(s.At), s.Type, s.Status)
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO order_timeline (order_id, version, at, type, status) VALUES `+values.String(), args...)
+	return err
+}
+
+// addTimelines reads the timelines of the orders.
+func addTimelines(ctx context.Context, tx store.Tx, orders []*Order) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	byID := make(map[string]*Order, len(orders))
+	args := make([]any, len(orders))
+	var binds strings.Builder
+	for i, o := range orders {
+		byID[o.PublicID], args[i] = o, o.PublicID
+		if i > 0 {
+			binds.WriteString(", ")
+		}
+		fmt.Fprintf(&binds, "$%d", i+1)
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT order_id, at, type, status FROM order_timeline WHERE order_id IN (`+binds.String()+`)
+		ORDER BY order_id, version`, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		var at int64
+		var s Step
+		if err := rows.Scan(&id, &at, &s.Type, &s.Status); err != nil {
+			return err
+		}
+		s.At = store.Time(at)
+		byID[id].Timeline = append(byID[id].Timeline, s)
+	}
+	return rows.Err()
+}
+
+func insertRefund(ctx context.Context, tx store.Tx, r Refund) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO refunds (id, order_id, amount_cents, currency, reason, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		r.RefundID, r.Order.PublicID, r.AmountCents, r.Currency, r.reason, store.Micros(r.CreatedAt))
+	return err
+}
+
+// flag flags a domain or takes the flag away, and reports whether that changed anything.
+func flag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bool, at int64) (changed bool, err error) {
+	var n int64
+	if on {
+		n, err = tx.Exec(ctx, `INSERT INTO flagged_domains (domain, created_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, domain.String(), at)
+	} else {
+		n, err = tx.Exec(ctx, `DELETE FROM flagged_domains WHERE domain = $1`, domain.String())
+	}
+	return n > 0, err
+}
+
+// OrdersAfter returns up to limit orders of all parties whose ids are greater than after, in the order of their ids and
+// without timelines, for checks that look at everything within one snapshot.
+func OrdersAfter(ctx context.Context, tx store.Tx, after string, limit int) ([]Order, error) {
+	rows, err := tx.Query(ctx, `SELECT `+orderColumns+` FROM orders WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read all orders: %w", err)
+	}
+	all, err := scanOrders(rows)
+	if err != nil {
+		return nil, fmt.Errorf("read all orders: %w", err)
+	}
+	return all, nil
+}
