@@ -33,14 +33,25 @@ const (
 
 // New returns the API at an http or https URL. The token, if any, is sent with every call.
 func New(base, token string) (*API, error) {
+	a, err := NewVia(base, nil)
+	if err != nil {
+		return nil, err
+	}
+	a.token = token
+	return a, nil
+}
+
+// NewVia returns the API at an http or https URL, called over a transport that knows the token. A [*fault.Error] of the
+// transport is that of the call. nil is the default transport.
+func NewVia(base string, transport http.RoundTripper) (*API, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("must be an http or https URL such as https://names.example")
 	}
-	client := &http.Client{Timeout: callTime, CheckRedirect: func(*http.Request, []*http.Request) error {
+	client := &http.Client{Transport: transport, Timeout: callTime, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // a redirect would take the token elsewhere
 	}}
-	return &API{strings.TrimSuffix(base, "/"), token, client}, nil
+	return &API{base: strings.TrimSuffix(base, "/"), client: client}, nil
 }
 
 // Call runs the operation with checked input. Its errors are those of the other side, [fault.Unavailable] when that
@@ -54,6 +65,9 @@ func (a *API) Call(ctx context.Context, o *op.Op, raw []byte) (op.Answer, error)
 	if err != nil {
 		if ctx.Err() != nil {
 			return op.Answer{}, ctx.Err()
+		}
+		if f, ok := errors.AsType[*fault.Error](err); ok {
+			return op.Answer{}, f
 		}
 		return op.Answer{}, fault.New(fault.Unavailable, "the public API at %s does not answer: %w", a.base, reason(err)).
 			WithHint("check that it runs and that -backend is its base URL")

@@ -1,0 +1,63 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/oauth2"
+)
+
+// plain is the reason of a failed request without what was sent and what came back. Errors of x/oauth2 hold the whole
+// answer, and those of net/http the address.
+func plain(err error) error {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		return fmt.Errorf("the server refused with status %d%s", refused.Response.StatusCode, codeWord(refused.ErrorCode))
+	}
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
+	}
+	return errors.New("the answer makes no sense")
+}
+
+// codeWord is an OAuth error code as the rest of a sentence, empty if it is none: it may be a stranger's text.
+func codeWord(code string) string {
+	if code == "" || len(code) > 40 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		return ""
+	}
+	return " (" + code + ")"
+}
+
+// overCodes say that refreshing will never succeed again (RFC 6749, section 5.2).
+var overCodes = []string{"invalid_grant", "invalid_client", "unauthorized_client"}
+
+// isOver reports whether a refresh failed for good.
+func isOver(err error) bool {
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+	return ok && refused.Response.StatusCode/100 == 4 && slices.Contains(overCodes, refused.ErrorCode)
+}
+
+// because is err, or the reason why ctx has ended.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// plainText reports whether a text of the other side is printable ASCII without spaces, such as tokens and ids are
+// (RFC 6749, appendix A; no token holds a space, RFC 6750, section 2.1).
+func plainText(text string, limit int) bool {
+	if text == "" || len(text) > limit {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

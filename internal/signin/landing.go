@@ -1,0 +1,156 @@
+package signin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A landing is where the browser comes back to: a server on loopback for one answer.
+type landing struct {
+	redirect string // the redirect URI
+	state    string
+	issuer   string
+	needIss  bool // the server promised to name itself in the answer (RFC 9207)
+
+	server  *http.Server
+	serving sync.WaitGroup
+	taken   atomic.Bool
+	answers chan landed
+}
+
+// landed is the answer: a code, or why there is none.
+type landed struct {
+	code string
+	err  error
+}
+
+const callbackPath = "/callback"
+
+// newLanding listens on a port that is free. Only this computer can reach it; what comes must hold the state.
+func newLanding(issuer string, needIss bool) (*landing, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the browser: %w", err)
+	}
+	d := &landing{
+		redirect: "http://" + l.Addr().String() + callbackPath, state: rand.Text() + rand.Text(),
+		issuer: issuer, needIss: needIss, answers: make(chan landed, 1),
+	}
+	d.server = &http.Server{
+		Handler: d, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
+		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	d.serving.Go(func() { _ = d.server.Serve(l) }) // ends with close
+	return d, nil
+}
+
+// wait returns the code that the browser brings.
+func (d *landing) wait(ctx context.Context) (code string, err error) {
+	select {
+	case a := <-d.answers:
+		return a.code, a.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// close ends the server; the page that is being sent goes out.
+func (d *landing) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if d.server.Shutdown(ctx) != nil {
+		_ = d.server.Close()
+	}
+	d.serving.Wait()
+}
+
+// ServeHTTP takes the answer of the authorization server (RFC 6749, section 4.1.2), once. Whatever else comes, such as
+// the guess of a page that somebody left open, changes nothing.
+func (d *landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case "http://"+r.Host+callbackPath != d.redirect: // a name that was made to lead here
+		show(w, http.StatusMisdirectedRequest, "There is nothing here.")
+		return
+	case r.URL.Path != callbackPath:
+		show(w, http.StatusNotFound, "There is nothing here.")
+		return
+	case r.Method != http.MethodGet:
+		w.Header().Set("Allow", http.MethodGet)
+		show(w, http.StatusMethodNotAllowed, "There is nothing here.")
+		return
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil || repeated(query) || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(d.state)) != 1 ||
+		!d.taken.CompareAndSwap(false, true) {
+		show(w, http.StatusBadRequest, "This is not the answer that was waited for. Go back to the terminal.")
+		return
+	}
+	code, err := d.judge(query)
+	if err != nil {
+		show(w, http.StatusOK, "You are not signed in. You can close this tab and go back to the terminal.")
+	} else {
+		show(w, http.StatusOK, "Thank you. You can close this tab and go back to the terminal.")
+	}
+	d.answers <- landed{code, err}
+}
+
+// repeated reports whether a parameter that matters is given twice.
+func repeated(query url.Values) bool {
+	for _, name := range []string{"state", "code", "iss", "error"} {
+		if len(query[name]) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// judge decides what an answer with our state means. An issuer that is not the one asked is somebody who mixes servers
+// up (RFC 9207, section 2.4), whatever else the answer says.
+func (d *landing) judge(query url.Values) (code string, err error) {
+	iss := query.Get("iss")
+	if iss != d.issuer && (d.needIss || query.Has("iss")) {
+		return "", errors.New("the answer came from another server than the one asked; nothing was exchanged")
+	}
+	switch word := query.Get("error"); {
+	case word == "access_denied":
+		return "", errors.New("access was not allowed")
+	case query.Has("error"):
+		return "", fmt.Errorf("the authorization server refused%s", codeWord(word))
+	case !plainText(query.Get("code"), maxToken):
+		return "", errors.New("the answer holds no code")
+	}
+	return query.Get("code"), nil
+}
+
+// show sends a page of one sentence.
+func show(w http.ResponseWriter, status int, sentence string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Connection", "close")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>Sign-in</title>
+<p>%s</p>
+</html>
+`, sentence)
+}

@@ -1,0 +1,303 @@
+// Package signin is the sign-in of a person at a command line: through the browser once, from a file afterwards.
+//
+// [Login.SignIn] finds the authorization server of a protected resource (RFC 9728, RFC 8414), registers there
+// (RFC 7591), sends the person's browser to it and takes the answer on loopback (RFC 8252, with PKCE and the issuer
+// check of RFC 9207). The tokens stay in a file that nobody else may read, one for each resource. [Login.Token] takes
+// the access token from there and renews it in time; [Login.Transport] adds it to requests.
+//
+// Refresh tokens are good once, and a second use ends the sign-in (RFC 9700, section 4.14.2). So whoever renews holds
+// a lock that all processes share, reads the file again, and writes the successor down before anybody gets a token.
+//
+// Errors name no token, code or text of the other side.
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// Limits of a sign-in.
+const (
+	signInTime  = 5 * time.Minute  // from the question to the person's answer
+	requestTime = 15 * time.Second // of one request to the authorization server
+	lockTime    = 40 * time.Second // to wait for other processes: two of them may hang for requestTime
+)
+
+// Renewal comes early by early, or by a quarter of a short life: what a caller gets is good for as long as its call may
+// take.
+const early = 2 * time.Minute
+
+// ErrNotSignedIn says that nobody has signed in. Calls without a token are possible.
+var ErrNotSignedIn = errors.New("nobody has signed in")
+
+// Options change what a Login does by itself. The zero Options are good.
+type Options struct {
+	Name      string            // what the program calls itself when it asks the person; empty: "Command line"
+	Scopes    []string          // what to ask for; empty: what the resource names
+	Hint      string            // how to sign in, for errors, such as `run "mcp login"`
+	Transport http.RoundTripper // nil: http.DefaultTransport
+	Now       func() time.Time  // nil: time.Now
+}
+
+// A Login is what one person lets this computer do at one protected resource. It holds nothing but the place of its
+// file: any number of them, in any number of processes, may stand for the same one. It is safe for concurrent use.
+type Login struct {
+	resource *url.URL
+	options  Options
+	file     file
+	client   *http.Client
+}
+
+// Open returns the login for the resource, an https URL, or an http one on loopback, that is kept in dir. It touches
+// neither the file nor the network.
+func Open(dir, resource string, options Options) (*Login, error) {
+	u, err := checkURL(resource, true)
+	if err != nil || u.RawQuery != "" || u.ForceQuery {
+		return nil, errors.New("must be an https URL such as https://names.example, or an http one on loopback")
+	}
+	u = canonical(u)
+	if options.Name == "" {
+		options.Name = "Command line"
+	}
+	if options.Hint == "" {
+		options.Hint = "sign in again"
+	}
+	if options.Transport == nil {
+		options.Transport = http.DefaultTransport
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	return &Login{
+		resource: u, options: options, file: newFile(dir, u),
+		client: &http.Client{
+			Transport: options.Transport, Timeout: requestTime,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// SignIn lets the person sign in: browse opens the URL that is written to out in any case, so that it is enough when a
+// browser can be opened by hand. nil is [OpenBrowser]. It returns when the tokens are in the file, after five minutes,
+// or when ctx ends. A sign-in that stood before is revoked. Its errors are sentences for the person.
+func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out io.Writer) error {
+	if browse == nil {
+		browse = OpenBrowser
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, signInTime, fmt.Errorf("nobody signed in within %v", signInTime))
+	defer cancel()
+	server, err := l.discover(ctx)
+	if err != nil {
+		return because(ctx, fmt.Errorf("find out where to sign in: %w", err))
+	}
+	landing, err := newLanding(server.Issuer, server.IssParameter)
+	if err != nil {
+		return err
+	}
+	defer landing.close()
+	id, err := l.register(ctx, server, landing.redirect)
+	if err != nil {
+		return because(ctx, fmt.Errorf("register at %s: %w", server.Issuer, err))
+	}
+	config := oauth2.Config{
+		ClientID: id, RedirectURL: landing.redirect, Scopes: server.scopes,
+		Endpoint: oauth2.Endpoint{AuthURL: server.Authorization, TokenURL: server.Token, AuthStyle: oauth2.AuthStyleInParams},
+	}
+	verifier, resource := oauth2.GenerateVerifier(), oauth2.SetAuthURLParam("resource", l.resource.String())
+	to := config.AuthCodeURL(landing.state, oauth2.S256ChallengeOption(verifier), resource)
+	fmt.Fprintf(out, "Sign in with your browser. If it does not open, go to\n\n  %s\n\n", to)
+	if err := browse(to); err != nil {
+		fmt.Fprintln(out, "No browser could be opened; waiting for you to go there.")
+	}
+	code, err := landing.wait(ctx)
+	if err != nil {
+		return err
+	}
+	token, err := config.Exchange(l.via(ctx), code, oauth2.VerifierOption(verifier), resource)
+	if err != nil {
+		return because(ctx, fmt.Errorf("exchange the code for tokens: %w", plain(err)))
+	}
+	return l.begin(ctx, record{
+		Issuer: server.Issuer, TokenURL: server.Token, RevokeURL: server.Revocation, ClientID: id,
+	}, token)
+}
+
+// begin keeps the first tokens of a sign-in, and revokes those of the one before.
+func (l *Login) begin(ctx context.Context, r record, token *oauth2.Token) error {
+	r, err := l.accept(r, token)
+	if err != nil {
+		return err
+	}
+	surely := context.WithoutCancel(ctx) // tokens are here, and are either kept or revoked
+	unlock, err := l.file.lock(ctx)
+	if err != nil {
+		return errors.Join(err, l.revoke(surely, r))
+	}
+	defer unlock()
+	before, _ := l.file.read() // what is missing or damaged is replaced
+	if err := l.file.write(r); err != nil {
+		return errors.Join(fmt.Errorf("keep the tokens: %w", err), l.revoke(surely, r))
+	}
+	_ = l.revoke(surely, before) // it runs out by itself, too
+	return nil
+}
+
+// Token returns an access token that is good for two minutes at least, as far as this side can know. Without a sign-in
+// the error is [ErrNotSignedIn] as a [fault.AuthenticationRequired]; where it has ended at the other side, or the file is damaged, it is
+// [fault.InvalidToken], until the next SignIn or SignOut; where the token had to be renewed and could not be,
+// [fault.Unavailable].
+func (l *Login) Token(ctx context.Context) (string, error) {
+	r, err := l.read()
+	if err != nil {
+		return "", err
+	}
+	now := l.options.Now()
+	if now.Before(r.Renew) {
+		return r.Access, nil
+	}
+	token, err := l.Renew(ctx, r.Access)
+	if err != nil && !fault.Is(err, fault.InvalidToken) && now.Before(r.Expires) {
+		return r.Access, nil // the next call tries again
+	}
+	return token, err
+}
+
+// Renew returns another access token than the rejected one, with the errors of [Login.Token]. Once the authorization
+// server is asked, ctx is not heard: its answer holds the only refresh token that is good.
+func (l *Login) Renew(ctx context.Context, rejected string) (string, error) {
+	unlock, err := l.file.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	r, err := l.read()
+	if err != nil {
+		return "", err
+	}
+	if r.Access != rejected && l.options.Now().Before(r.Renew) {
+		return r.Access, nil // somebody else has renewed it
+	}
+	if r.Refresh == "" {
+		return "", l.end(r)
+	}
+	config := oauth2.Config{
+		ClientID: r.ClientID, Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
+	}
+	token, err := config.TokenSource(l.via(context.WithoutCancel(ctx)), &oauth2.Token{RefreshToken: r.Refresh}).Token()
+	if isOver(err) {
+		return "", l.end(r)
+	}
+	if err != nil {
+		return "", fault.New(fault.Unavailable, "the sign-in at %s could not be renewed: %w", l.resource.Host, plain(err)).
+			WithHint("try again in a moment")
+	}
+	if r, err = l.accept(r, token); err != nil {
+		return "", err
+	}
+	if err := l.file.write(r); err != nil {
+		return "", fmt.Errorf("keep the renewed tokens: %w", err)
+	}
+	return r.Access, nil
+}
+
+// SignOut revokes the tokens (RFC 7009) and deletes the file. The file is deleted even when the authorization server
+// could not be told, which is an error. Without a sign-in it is [ErrNotSignedIn].
+func (l *Login) SignOut(ctx context.Context) error {
+	unlock, err := l.file.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := l.file.read()
+	if errors.Is(err, errNoFile) {
+		return ErrNotSignedIn
+	}
+	if removed := l.file.remove(); removed != nil {
+		return fmt.Errorf("delete the tokens: %w", removed)
+	}
+	if err != nil {
+		return fmt.Errorf("the file was deleted, but the sign-in may stand at %s: %w", l.resource.Host, err)
+	}
+	if err := l.revoke(ctx, r); err != nil {
+		return fmt.Errorf("the tokens were deleted here, but %s could not be told: %w", l.resource.Host, err)
+	}
+	return nil
+}
+
+// read is the record in the file, if its tokens may be good.
+func (l *Login) read() (record, error) {
+	r, err := l.file.read()
+	switch {
+	case errors.Is(err, errNoFile):
+		return record{}, fault.New(fault.AuthenticationRequired, "%w", ErrNotSignedIn).WithHint("%s", l.options.Hint)
+	case errors.Is(err, errDamaged):
+		return record{}, fault.New(fault.InvalidToken, "%w", err).WithHint("%s", l.options.Hint)
+	case err != nil:
+		return record{}, err
+	case r.Access == "":
+		return record{}, l.ended()
+	}
+	return r, nil
+}
+
+// end writes down that the tokens are of no use any more.
+func (l *Login) end(r record) error {
+	if err := l.file.write(record{Resource: r.Resource, Issuer: r.Issuer}); err != nil {
+		return fmt.Errorf("forget tokens that have ended: %w", err)
+	}
+	return l.ended()
+}
+
+func (l *Login) ended() error {
+	return fault.New(fault.InvalidToken, "the sign-in at %s has ended", l.resource.Host).WithHint("%s", l.options.Hint)
+}
+
+// accept puts what the token endpoint answered into the record.
+func (l *Login) accept(r record, token *oauth2.Token) (record, error) {
+	if token.Type() != "Bearer" || !plainText(token.AccessToken, maxToken) || token.ExpiresIn <= 0 ||
+		token.RefreshToken != "" && !plainText(token.RefreshToken, maxToken) {
+		return record{}, errors.New("the answer of the token endpoint is not a bearer token with a lifetime")
+	}
+	now, life := l.options.Now(), time.Duration(token.ExpiresIn)*time.Second
+	r.Resource, r.Access, r.Refresh = l.resource.String(), token.AccessToken, token.RefreshToken
+	r.Expires = now.Add(life).UTC()
+	r.Renew = r.Expires.Add(-min(early, life/4))
+	return r, nil
+}
+
+// revoke ends the grant behind the record's tokens, if there are any.
+func (l *Login) revoke(ctx context.Context, r record) error {
+	if r.Refresh == "" || r.RevokeURL == "" {
+		return nil
+	}
+	form := url.Values{"token": {r.Refresh}, "token_type_hint": {"refresh_token"}, "client_id": {r.ClientID}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.RevokeURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return errors.New("the revocation endpoint is not a URL")
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := l.client.Do(request)
+	if err != nil {
+		return plain(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answered with status %d", response.StatusCode)
+	}
+	return nil
+}
+
+// via makes x/oauth2 use our client.
+func (l *Login) via(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, l.client)
+}
