@@ -149,7 +149,7 @@ func (d *desk) exec(query string, args ...any) {
 	}
 }
 
-func (d *desk) tx(f func(store.Tx) error) error { return d.db.Tx(context.Background(), f) }
+func (d *desk) tx(f func(store.Tx) error) error { return d.Tx(context.Background(), "SANDBOX", f) }
 
 // list puts names up for sale by the operator.
 func (d *desk) list(names ...fqdn.Name) {

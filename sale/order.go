@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -196,12 +197,7 @@ func (d *Desk) List(ctx context.Context, p Party, f Filter) (Page, error) {
 }
 
 func (s State) known() bool {
-	for _, known := range states {
-		if s == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(states, s)
 }
 
 // within says what failed; a fault is the caller's to read as it is.

@@ -73,7 +73,7 @@ var errRehearsed = errors.New("rehearsed")
 // order in a transaction of its own and takes that back.
 func (d *Desk) Try(ctx context.Context, p Party, r Request, now time.Time) (Order, error) {
 	var o Order
-	err := d.cfg.DB.Tx(ctx, func(tx store.Tx) (err error) {
+	err := d.Tx(ctx, p.Environment, func(tx store.Tx) (err error) {
 		if o, err = d.Place(ctx, tx, p, r, now); err != nil {
 			return err
 		}

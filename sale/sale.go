@@ -98,8 +98,9 @@ type Config struct {
 
 // A Desk sells. It is safe for concurrent use.
 type Desk struct {
-	cfg  Config
-	keys keyring
+	cfg   Config
+	keys  keyring
+	turns map[string]chan struct{} // by environment: taken by who sells on PostgreSQL
 }
 
 // New returns a desk. It panics where something in cfg is missing.
@@ -110,5 +111,22 @@ func New(cfg Config) *Desk {
 	if cfg.Now == nil {
 		cfg.Now = cfg.DB.Now
 	}
-	return &Desk{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Sealer}}
+	turns := map[string]chan struct{}{"SANDBOX": make(chan struct{}, 1), "LIVE": make(chan struct{}, 1)}
+	return &Desk{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Sealer}, turns: turns}
+}
+
+// Tx is [store.DB.Tx] for transactions that place or move orders of an environment. All of them change the rows from which
+// changes of listings and events get their numbers, so that on PostgreSQL, which refuses all but the first, many at once
+// would spend their attempts on one another: there, those of a process take turns. SQLite does that by itself, and lets them
+// share a commit.
+func (d *Desk) Tx(ctx context.Context, environment string, fn func(store.Tx) error) error {
+	if turn := d.turns[environment]; turn != nil && d.cfg.DB.Engine() == store.Postgres {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return d.cfg.DB.Tx(ctx, fn)
 }
