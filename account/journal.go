@@ -14,41 +14,43 @@ type Event string
 
 // The events of the security log.
 const (
-	SignedUp        Event = "signed_up"
-	SignUpRepeated  Event = "sign_up_repeated" // someone gave the address at sign-up again
-	SignedIn        Event = "signed_in"
-	SignInFailed    Event = "sign_in_failed"
-	SignedOut       Event = "signed_out"
-	SessionEnded    Event = "session_ended"
-	EmailVerified   Event = "email_verified"
-	PasswordChanged Event = "password_changed"
-	PasswordReset   Event = "password_reset"
-	Claimed         Event = "claimed" // credentials from before the address was proved were removed
-	PasskeyAdded    Event = "passkey_added"
-	PasskeyRemoved  Event = "passkey_removed"
-	PasskeyCloned   Event = "passkey_cloned" // refused: its counter went back
-	ProviderLinked  Event = "provider_linked"
-	AppConnected    Event = "app_connected"
-	AppRevoked      Event = "app_revoked"
+	SignedUp         Event = "signed_up"
+	SignUpRepeated   Event = "sign_up_repeated" // someone gave the address at sign-up again
+	SignedIn         Event = "signed_in"
+	SignInFailed     Event = "sign_in_failed"
+	SignedOut        Event = "signed_out"
+	SessionEnded     Event = "session_ended"
+	EmailVerified    Event = "email_verified"
+	PasswordChanged  Event = "password_changed"
+	PasswordReset    Event = "password_reset"
+	Claimed          Event = "claimed" // credentials from before the address was proved were removed
+	PasskeyAdded     Event = "passkey_added"
+	PasskeyRemoved   Event = "passkey_removed"
+	PasskeyCloned    Event = "passkey_cloned" // refused: its counter went back
+	ProviderLinked   Event = "provider_linked"
+	ProviderUnlinked Event = "provider_unlinked"
+	AppConnected     Event = "app_connected"
+	AppRevoked       Event = "app_revoked"
 )
 
 var eventTexts = map[Event]string{
-	SignedUp:        "The account was created",
-	SignUpRepeated:  "Someone tried to sign up with your address",
-	SignedIn:        "Signed in",
-	SignInFailed:    "A sign-in failed",
-	SignedOut:       "Signed out",
-	SessionEnded:    "A session was ended",
-	EmailVerified:   "The e-mail address was confirmed",
-	PasswordChanged: "The password was changed",
-	PasswordReset:   "The password was reset",
-	Claimed:         "What was set up before the e-mail address was confirmed was removed",
-	PasskeyAdded:    "A passkey was added",
-	PasskeyRemoved:  "A passkey was removed",
-	PasskeyCloned:   "A passkey was refused because there may be a copy of it",
-	ProviderLinked:  "An account elsewhere was linked",
-	AppConnected:    "An app was connected",
-	AppRevoked:      "An app was disconnected",
+	SignedUp:         "The account was created",
+	SignUpRepeated:   "Someone tried to sign up with your address",
+	SignedIn:         "Signed in",
+	SignInFailed:     "A sign-in failed",
+	SignedOut:        "Signed out",
+	SessionEnded:     "A session was ended",
+	EmailVerified:    "The e-mail address was confirmed",
+	PasswordChanged:  "The password was changed",
+	PasswordReset:    "The password was reset",
+	Claimed:          "What was set up before the e-mail address was confirmed was removed",
+	PasskeyAdded:     "A passkey was added",
+	PasskeyRemoved:   "A passkey was removed",
+	PasskeyCloned:    "A passkey was refused because there may be a copy of it",
+	ProviderLinked:   "An account elsewhere was linked",
+	ProviderUnlinked: "An account elsewhere was unlinked",
+	AppConnected:     "An app was connected",
+	AppRevoked:       "An app was disconnected",
 }
 
 // Words is the event as the account's owner reads it.

@@ -15,6 +15,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
+	"github.com/namewharf/namewharf/internal/openid"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -25,7 +26,7 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		db, err := store.Open(t.Context(), cfg)
 		must(t, "open", err)
-		p := newProvider(t)
+		p := openid.Start(t)
 		r := newRig(t, db, withProvider(p))
 		secrets := busyDay(t, r, p)
 		r.Close()
@@ -58,7 +59,7 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 }
 
 // busyDay does all that has to do with secrets and returns them.
-func busyDay(t *testing.T, r *rig, p *provider) map[string]string {
+func busyDay(t *testing.T, r *rig, p *openid.Provider) map[string]string {
 	t.Helper()
 	ctx := t.Context()
 	_, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
@@ -90,7 +91,7 @@ func busyDay(t *testing.T, r *rig, p *provider) map[string]string {
 
 	address, flow, err := r.BeginUpstream(ctx, "example", "", "")
 	must(t, "begin at the provider", err)
-	back := p.visit(t, address).Query()
+	back := p.Visit(t, address).Query()
 	_, err = r.FinishUpstream(ctx, "example", flow, back, home)
 	must(t, "finish at the provider", err)
 	_, err = r.FinishUpstream(ctx, "example", flow, back, home)
@@ -101,7 +102,7 @@ func busyDay(t *testing.T, r *rig, p *provider) map[string]string {
 		"password": passphrase, "wrong password": "the wrong passphrase", "new password": "a passphrase after the reset",
 		"session": session, "second session": second, "verification": verify, "link": link, "reset": reset,
 		"operator's link": tokenIn(t, operator, LinkPath, TokenParameter), "invitation": tokenIn(t, invite, SignUpPath, InviteParameter),
-		"provider's code": back.Get("code"), "state": back.Get("state"), "flow": flow, "client secret": url.QueryEscape(providerSecret),
+		"provider's code": back.Get("code"), "state": back.Get("state"), "flow": flow, "client secret": url.QueryEscape(openid.Secret),
 	}
 }
 

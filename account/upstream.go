@@ -114,6 +114,67 @@ func (a *Accounts) Providers() []Button {
 	return buttons
 }
 
+// An Identity is a person at a provider who is linked to an account here, and can sign in to it.
+type Identity struct {
+	Provider string // its id
+	Name     string // of the provider; its id where it is configured no longer
+	Subject  string // the person there
+	Linked   time.Time
+}
+
+// Identities lists who is linked to the account, the oldest link first.
+func (a *Accounts) Identities(ctx context.Context, accountID string) ([]Identity, error) {
+	var all []Identity
+	err := a.db.Read(ctx, func(tx store.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT provider, subject, created FROM account_identities WHERE account_id = $1 ORDER BY created, provider, subject`, accountID)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		all = nil
+		for rows.Next() {
+			var i Identity
+			var linked int64
+			if err := rows.Scan(&i.Provider, &i.Subject, &linked); err != nil {
+				return err
+			}
+			i.Name, i.Linked = a.providerName(i.Provider), store.Time(linked)
+			all = append(all, i)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list identities: %w", err)
+	}
+	return all, nil
+}
+
+// Unlink ends a link of the account, so that the person at the provider cannot sign in to it any more. Sessions stay.
+// It fails with [fault.NotFound].
+func (a *Accounts) Unlink(ctx context.Context, accountID, provider, subject string, from netip.Addr) error {
+	err := a.db.Tx(ctx, func(tx store.Tx) error {
+		n, err := tx.Exec(ctx, `DELETE FROM account_identities WHERE provider = $1 AND subject = $2 AND account_id = $3`, provider, subject, accountID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.New(fault.NotFound, "there is no such link")
+		}
+		return note(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: ProviderUnlinked, Detail: a.providerName(provider), From: from})
+	})
+	if err != nil {
+		return fmt.Errorf("unlink an identity: %w", err)
+	}
+	return nil
+}
+
+func (a *Accounts) providerName(id string) string {
+	if u, err := a.upstream(id); err == nil {
+		return u.Name
+	}
+	return id
+}
+
 // upstreamFlow is what the browser brings back from a provider.
 type upstreamFlow struct {
 	Provider string `json:"provider"`

@@ -12,20 +12,23 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/internal/openid"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-func withProvider(p *provider) func(*Config) {
-	return func(c *Config) { c.OIDC = []Provider{p.config()} }
+func withProvider(p *openid.Provider) func(*Config) {
+	return func(c *Config) {
+		c.OIDC = []Provider{{ID: "example", Name: "Example", Issuer: p.URL, ClientID: openid.Client, ClientSecret: openid.Secret}}
+	}
 }
 
 // pass goes through the provider and comes back.
-func (r *rig) pass(t *testing.T, p *provider, accountID, invite string) (Account, error) {
+func (r *rig) pass(t *testing.T, p *openid.Provider, accountID, invite string) (Account, error) {
 	t.Helper()
 	address, flow, err := r.BeginUpstream(t.Context(), "example", accountID, invite)
 	must(t, "begin", err)
-	back := p.visit(t, address)
+	back := p.Visit(t, address)
 	want(t, "redirect", back.Path, CallbackPath("example"))
 	return r.FinishUpstream(t.Context(), "example", flow, back.Query(), home)
 }
@@ -33,14 +36,14 @@ func (r *rig) pass(t *testing.T, p *provider, accountID, invite string) (Account
 func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := newProvider(t)
+		p := openid.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		want(t, "button", r.Providers()[0], Button{"example", "Example"})
 		made, err := r.pass(t, p, "", "")
 		must(t, "the first time", err)
 		want(t, "address", made.Email, "ada@names.example")
 		want(t, "verified", made.Verified, true)
-		p.claims["email"], p.claims["email_verified"] = "moved@names.example", false
+		p.Claims["email"], p.Claims["email_verified"] = "moved@names.example", false
 		again, err := r.pass(t, p, "", "")
 		must(t, "the second time, with another address", err)
 		want(t, "account", again, made)
@@ -52,23 +55,23 @@ func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
 		must(t, "set the first password", r.ChangePassword(ctx, made.ID, "", passphrase, home))
 		_, err = r.SignIn(ctx, made.Email, passphrase, home)
 		must(t, "sign in by password", err)
-		want(t, "discoveries", p.asked, 1)
+		want(t, "discoveries", p.Asked(), 1)
 	})
 }
 
 func TestUpstreamFindsTheAccountOfAnAddress(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := newProvider(t)
+		p := openid.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		who := r.account("ada@names.example")
-		p.claims["email_verified"] = false
+		p.Claims["email_verified"] = false
 		_, err := r.pass(t, p, "", "")
 		wantCode(t, "an address that the provider has not verified", err, fault.Forbidden)
-		delete(p.claims, "email_verified")
+		delete(p.Claims, "email_verified")
 		_, err = r.pass(t, p, "", "")
 		wantCode(t, "an address of which the provider says nothing", err, fault.Forbidden)
-		p.claims["email_verified"] = "true"
+		p.Claims["email_verified"] = "true"
 		in, err := r.pass(t, p, "", "")
 		must(t, "a verified one", err)
 		want(t, "account", in, who)
@@ -81,7 +84,7 @@ func TestUpstreamFindsTheAccountOfAnAddress(t *testing.T) {
 func TestUpstreamTakesAnUnverifiedAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := newProvider(t)
+		p := openid.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		thief, err := r.SignUp(ctx, "ada@names.example", passphrase, "", abroad)
 		must(t, "the thief signs up", err)
@@ -100,9 +103,9 @@ func TestUpstreamTakesAnUnverifiedAccount(t *testing.T) {
 func TestUpstreamIsLinkedToAnAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := newProvider(t)
+		p := openid.Start(t)
 		r := newRig(t, db, withProvider(p))
-		p.claims["email"], p.claims["email_verified"] = "elsewhere@other.example", false
+		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
 		in, err := r.pass(t, p, who.ID, "")
 		must(t, "link", err)
@@ -115,10 +118,37 @@ func TestUpstreamIsLinkedToAnAccount(t *testing.T) {
 	})
 }
 
+func TestUpstreamIsUnlinked(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
+		who, other := r.account("ada@names.example"), r.account("bob@names.example")
+		_, err := r.pass(t, p, who.ID, "")
+		must(t, "link", err)
+		links, err := r.Identities(ctx, who.ID)
+		must(t, "identities", err)
+		if len(links) != 1 || links[0].Provider != "example" || links[0].Name != "Example" || links[0].Subject != "person-1" || links[0].Linked.IsZero() {
+			t.Fatalf("identities: got %+v", links)
+		}
+		err = r.Unlink(ctx, other.ID, "example", "person-1", home)
+		wantCode(t, "unlink another's", err, fault.NotFound)
+		must(t, "unlink", r.Unlink(ctx, who.ID, "example", "person-1", home))
+		err = r.Unlink(ctx, who.ID, "example", "person-1", home)
+		wantCode(t, "unlink again", err, fault.NotFound)
+		_, err = r.pass(t, p, "", "")
+		wantCode(t, "sign in there", err, fault.Forbidden)
+		log, err := r.Log(ctx, who.ID, 1)
+		must(t, "log", err)
+		want(t, "log", log[0].What, ProviderUnlinked)
+	})
+}
+
 func TestUpstreamKeepsTheSignUpMode(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := newProvider(t)
+		p := openid.Start(t)
 		closed := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Closed })
 		_, err := closed.pass(t, p, "", "")
 		wantCode(t, "a stranger where sign-up is closed", err, fault.Forbidden)
@@ -137,12 +167,12 @@ func TestUpstreamKeepsTheSignUpMode(t *testing.T) {
 func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := newProvider(t)
+		p := openid.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		must(t, "make a key", err)
 		spoilToken := func(claim string, value any) func(url.Values) {
-			return func(url.Values) { p.override = map[string]any{claim: value} }
+			return func(url.Values) { p.Override = map[string]any{claim: value} }
 		}
 		tests := []struct {
 			name  string
@@ -159,28 +189,28 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 			{"an ID token of another issuer", spoilToken("iss", "https://evil.example"), fault.Unavailable},
 			{"an ID token that has expired", spoilToken("exp", time.Now().Add(-time.Hour).Unix()), fault.Unavailable},
 			{"an ID token for another attempt", spoilToken("nonce", "x"), fault.Unavailable},
-			{"an ID token with another signature", func(url.Values) { p.signer = stranger }, fault.Unavailable},
-			{"a token endpoint that fails", func(url.Values) { p.down = true }, fault.Unavailable},
+			{"an ID token with another signature", func(url.Values) { p.Signer = stranger }, fault.Unavailable},
+			{"a token endpoint that fails", func(url.Values) { p.Down = true }, fault.Unavailable},
 			{"an address that is none", spoilToken("email", "ada@names.example\r\nBcc: x@y.example"), fault.Forbidden},
 		}
 		for _, tt := range tests {
 			address, flow, err := r.BeginUpstream(ctx, "example", "", "")
 			must(t, "begin", err)
-			q := p.visit(t, address).Query()
+			q := p.Visit(t, address).Query()
 			tt.spoil(q)
 			_, err = r.FinishUpstream(ctx, "example", flow, q, home)
 			wantCode(t, tt.name, err, tt.want)
 			if code := q.Get("code"); err != nil && len(code) > 10 && strings.Contains(err.Error(), code) {
 				t.Errorf("%s: the error holds the code: %v", tt.name, err)
 			}
-			p.override, p.signer, p.down = nil, nil, false
+			p.Override, p.Signer, p.Down = nil, nil, false
 		}
 
 		address, flow, err := r.BeginUpstream(ctx, "example", "", "")
 		must(t, "begin", err)
 		_, otherFlow, err := r.BeginUpstream(ctx, "example", "", "")
 		must(t, "begin another", err)
-		q := p.visit(t, address).Query()
+		q := p.Visit(t, address).Query()
 		_, err = r.FinishUpstream(ctx, "example", otherFlow, q, home)
 		wantCode(t, "the answer in another browser", err, fault.InvalidToken)
 		_, err = r.FinishUpstream(ctx, "example", flow, q, home)
@@ -207,7 +237,7 @@ func TestUpstreamThatIsDown(t *testing.T) {
 	gone.Close()
 	for name, issuer := range map[string]string{"endless": broken.URL, "gone": gone.URL} {
 		r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
-			c.OIDC = []Provider{{ID: "example", Issuer: issuer, ClientID: providerClient}}
+			c.OIDC = []Provider{{ID: "example", Issuer: issuer, ClientID: openid.Client}}
 		})
 		_, _, err := r.BeginUpstream(t.Context(), "example", "", "")
 		wantCode(t, name, err, fault.Unavailable)

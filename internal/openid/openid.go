@@ -1,4 +1,6 @@
-package account
+// Package openid is a small OpenID provider on loopback, for tests of signing in at one: discovery, keys, authorization
+// with PKCE, and a token endpoint that keeps the rules of OpenID Connect Core.
+package openid
 
 import (
 	"crypto/ecdsa"
@@ -18,31 +20,35 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// A provider is a small OpenID provider on loopback: discovery, keys, authorization with PKCE, and a token endpoint
-// that keeps the rules of OpenID Connect Core. The person there is whoever claims says, and always agrees.
-type provider struct {
+// A Provider is a server with one client. The person there is whoever Claims says, and always agrees.
+type Provider struct {
 	*httptest.Server
-	key *ecdsa.PrivateKey
 
-	mu       sync.Mutex
-	claims   map[string]any    // about the person: sub, email, email_verified
-	override map[string]any    // of the ID token, to break it
-	signer   *ecdsa.PrivateKey // nil: key
-	down     bool              // the token endpoint fails
-	codes    map[string]url.Values
-	asked    int // for the discovery document
+	Claims   map[string]any    // about the person: sub, email, email_verified
+	Override map[string]any    // of the ID token, to break it
+	Signer   *ecdsa.PrivateKey // of ID tokens; nil: the published one
+	Down     bool              // the token endpoint fails
+
+	key   *ecdsa.PrivateKey
+	mu    sync.Mutex
+	codes map[string]url.Values
+	asked int // for the discovery document
 }
 
+// The one client.
 const (
-	providerClient = "wharf"
-	providerSecret = "a secret between two servers"
+	Client = "wharf"
+	Secret = "a secret between two servers"
 )
 
-func newProvider(t *testing.T) *provider {
+// Start starts a provider, which ends with the test. Its fields may be changed between requests.
+func Start(t testing.TB) *Provider {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, "make a key", err)
-	p := &provider{key: key, codes: map[string]url.Values{}, claims: map[string]any{"sub": "person-1", "email": "Ada@names.example", "email_verified": true}}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Provider{key: key, codes: map[string]url.Values{}, Claims: map[string]any{"sub": "person-1", "email": "Ada@names.example", "email_verified": true}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /keys", p.keys)
@@ -53,8 +59,11 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-func (p *provider) config() Provider {
-	return Provider{ID: "example", Name: "Example", Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret}
+// Asked is how often the discovery document was asked for.
+func (p *Provider) Asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -63,7 +72,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
+func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++
@@ -73,13 +82,13 @@ func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-func (p *provider) keys(w http.ResponseWriter, _ *http.Request) {
+func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "1", Algorithm: "ES256", Use: "sig"}}})
 }
 
-func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
+func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	if q.Get("client_id") != providerClient || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" || q.Get("scope") != "openid email" {
+	if q.Get("client_id") != Client || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("nonce") == "" || q.Get("scope") != "openid email" {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
@@ -90,10 +99,10 @@ func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {p.URL}}.Encode(), http.StatusFound)
 }
 
-func (p *provider) token(w http.ResponseWriter, r *http.Request) {
+func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.down {
+	if p.Down {
 		writeJSON(w, http.StatusInternalServerError, map[string]string{})
 		return
 	}
@@ -103,7 +112,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	} else {
 		secret, _ = url.QueryUnescape(secret)
 	}
-	if id != providerClient || secret != providerSecret {
+	if id != Client || secret != Secret {
 		writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 		return
 	}
@@ -114,12 +123,12 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "the code " + r.FormValue("code")})
 		return
 	}
-	claims := map[string]any{"iss": p.URL, "aud": providerClient, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "nonce": asked.Get("nonce")}
-	maps.Copy(claims, p.claims)
-	maps.Copy(claims, p.override)
+	claims := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "nonce": asked.Get("nonce")}
+	maps.Copy(claims, p.Claims)
+	maps.Copy(claims, p.Override)
 	key := p.key
-	if p.signer != nil {
-		key = p.signer
+	if p.Signer != nil {
+		key = p.Signer
 	}
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "1"}}, nil)
 	if err != nil {
@@ -134,12 +143,14 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 60, "id_token": idToken})
 }
 
-// visit is a browser that follows the address to the provider and stops at the redirect back.
-func (p *provider) visit(t *testing.T, address string) *url.URL {
+// Visit is a browser that follows the address to the provider and stops at the redirect back.
+func (p *Provider) Visit(t testing.TB, address string) *url.URL {
 	t.Helper()
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := browser.Get(address)
-	must(t, "visit the provider", err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer resp.Body.Close()
 	back, err := resp.Location()
 	if err != nil {
