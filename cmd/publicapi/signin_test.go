@@ -1,0 +1,368 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/internal/programtest"
+	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+// public is the base URL of a site that stands behind a proxy which terminates TLS.
+const public = "https://names.example"
+
+// openPublic opens such a site, with all limits, and with no network allowed that is not public. Callers say in
+// X-Forwarded-For who they are.
+func openPublic(t *testing.T) (*site, *signintest.Server) {
+	t.Helper()
+	reg := newRegistry(t)
+	var file map[string]any
+	if err := json.Unmarshal(reg.File(), &file); err != nil {
+		t.Fatal(err)
+	}
+	delete(file, "allow_private_cidrs")
+	raw, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openOn(t, reg, raw, "-base-url", public, "-trusted-proxies", "127.0.0.0/8")
+	return s, &signintest.Server{TB: t, Base: public, Transport: signintest.Behind(s.url)}
+}
+
+// Sign-in as the world sees it: over https, with all limits.
+func TestPublicSite(t *testing.T) {
+	t.Parallel()
+	s, town := openPublic(t)
+	in := func(t *testing.T) *signintest.Server {
+		return &signintest.Server{TB: t, Base: public, Transport: town.Transport}
+	}
+	for name, test := range map[string]func(*testing.T, *site, *signintest.Server){
+		"cookies":                     secureCookies,
+		"a forged Host":               forgedHost,
+		"a flood of registrations":    registrationFlood,
+		"guessing a password":         passwordGuessing,
+		"a document on this machine":  privateDocument,
+		"the redirects of the issuer": issuerInAnswer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s, in(t))
+		})
+	}
+}
+
+func secureCookies(t *testing.T, _ *site, town *signintest.Server) {
+	person := town.Person().SignUp()
+	a := person.Submit("/signin", url.Values{"email": {person.Email}, "password": {person.Password}}, "X-Forwarded-For", "192.0.2.10")
+	cookies := a.Header.Values("Set-Cookie")
+	if len(cookies) != 1 {
+		t.Fatalf("signing in sets %q, want one cookie", cookies)
+	}
+	for _, part := range []string{"__Host-nw_session=nw_ss_", "; Path=/", "; HttpOnly", "; Secure", "; SameSite=Lax", "; Max-Age=2592000"} {
+		if !strings.Contains(cookies[0], part) {
+			t.Errorf("the cookie %q lacks %q", cookies[0], part)
+		}
+	}
+	if strings.Contains(cookies[0], "Domain=") {
+		t.Errorf("the cookie %q is for other hosts too", cookies[0])
+	}
+	token := person.Cookie("__Host-nw_session")
+	if a := town.Get("/account", "Cookie", "nw_session="+token); a.Status != http.StatusSeeOther {
+		t.Errorf("the session in a cookie that other hosts can set: got %d, want the sign-in page", a.Status)
+	}
+	if a := person.Open("/account"); a.Status != http.StatusOK {
+		t.Errorf("the account: got %d", a.Status)
+	}
+	out := person.Fill(person.Open("/signout"), "/signout", nil)
+	if c := strings.Join(out.Header.Values("Set-Cookie"), " "); !strings.Contains(c, "__Host-nw_session=;") || !strings.Contains(c, "Max-Age=0") {
+		t.Errorf("signing out sets %q, want the cookie removed", c)
+	}
+}
+
+// forgedHost names other hosts in the headers that say where a request went to.
+func forgedHost(t *testing.T, s *site, town *signintest.Server) {
+	const evil = "evil.example"
+	forged := []string{"Host", evil, "X-Forwarded-Host", evil, "X-Forwarded-Proto", "http", "Forwarded", "host=" + evil, "X-Forwarded-For", "192.0.2.11"}
+	for _, path := range []string{
+		"/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api",
+		"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource/mcp/signed-in", "/api", listings + "?limit=1",
+		"/signin", "/signup", "/forgot", "/.well-known/api-catalog", "/llms.txt",
+	} {
+		good, got := town.Get(path, "X-Forwarded-For", "192.0.2.11"), town.Get(path, forged...)
+		if got.Status != good.Status || masked(got.Text) != masked(good.Text) {
+			t.Errorf("%s under a forged host differs:\n%d %s\nwant\n%d %s", path, got.Status, got.Text, good.Status, good.Text)
+		}
+		if strings.Contains(got.Text+fmt.Sprint(got.Header), evil) {
+			t.Errorf("%s under a forged host repeats it: %v\n%s", path, got.Header, got.Text)
+		}
+	}
+	if r := s.do(t, "POST", "/mcp/signed-in", `{}`, "X-Forwarded-Host", evil); strings.Contains(fmt.Sprint(r.Header), evil) {
+		t.Errorf("the challenge of /mcp/signed-in is %v", r.Header)
+	}
+	for _, resource := range []string{"", "/api", "/mcp", "/mcp/signed-in"} {
+		a := town.Get("/.well-known/oauth-protected-resource"+resource, forged...)
+		if a.Get("resource") != public+resource || !strings.Contains(a.Text, `"authorization_servers":["`+public+`"]`) {
+			t.Errorf("the document of %s: got %s", public+resource, a.Text)
+		}
+	}
+	if a := town.Get("/.well-known/oauth-authorization-server", forged...); a.Get("issuer") != public || a.Get("token_endpoint") != public+"/api/oauth/token" {
+		t.Errorf("the issuer under a forged host: %s", a.Text)
+	}
+	person := town.Person().SignUp()
+	page := person.Open("/forgot", forged...)
+	person.Submit("/forgot", url.Values{"email": {person.Email}}, forged...)
+	link := s.mailed(t, person.Email, "/reset")
+	if page.Status != http.StatusOK || !strings.HasPrefix(link, public+"/reset?token=") {
+		t.Errorf("the link that was mailed under a forged host is %q", link)
+	}
+}
+
+// mailed waits for the mail to a person with a link to the path, in the log where it goes without a server, and
+// returns the link.
+func (s *site) mailed(t testing.TB, to, path string) string {
+	t.Helper()
+	for begun := time.Now(); time.Since(begun) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
+		for line := range strings.Lines(s.log.String()) {
+			if !strings.Contains(line, "mail") || !strings.Contains(line, to) {
+				continue
+			}
+			for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" \n\\\"", r) }) {
+				if u, err := url.Parse(strings.TrimPrefix(word, "n")); err == nil && u.Path == path && u.Query().Get("token") != "" {
+					return u.String()
+				}
+			}
+		}
+	}
+	t.Fatalf("no mail to %s with a link to %s came within 10 s", to, path)
+	return ""
+}
+
+func registrationFlood(t *testing.T, _ *site, town *signintest.Server) {
+	metadata := map[string]any{"redirect_uris": []string{"https://app.example/cb"}}
+	for i := range 20 {
+		if a := town.Register(metadata, "X-Forwarded-For", "192.0.2.12"); a.Status != http.StatusCreated {
+			t.Fatalf("registration %d: got %d %s", i+1, a.Status, a.Text)
+		}
+	}
+	a := town.Register(metadata, "X-Forwarded-For", "192.0.2.12")
+	wait, err := strconv.Atoi(a.Header.Get("Retry-After"))
+	if a.Status != http.StatusTooManyRequests || err != nil || wait < 1 || wait > 60 || a.Get("error") == "" {
+		t.Errorf("registration 21: got %d, Retry-After %q, %s; want 429 and up to a minute", a.Status, a.Header.Get("Retry-After"), a.Text)
+	}
+	for _, other := range []string{"192.0.2.13", "2001:db8:1::1"} {
+		if a := town.Register(metadata, "X-Forwarded-For", other); a.Status != http.StatusCreated {
+			t.Errorf("from %s meanwhile: got %d, want 201", other, a.Status)
+		}
+	}
+	if a := town.Register(map[string]any{"redirect_uris": []string{"https://app.example/" + strings.Repeat("a", 17<<10)}}, "X-Forwarded-For", "192.0.2.13"); a.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a registration of 17 KiB: got %d, want 413", a.Status)
+	}
+}
+
+// passwordGuessing guesses from one address. Each guess takes longer, the answers say nothing, and the owner gets in.
+func passwordGuessing(t *testing.T, _ *site, town *signintest.Server) {
+	owner := town.Person().SignUp()
+	guess := func(email, password, from string) (signintest.Answer, time.Duration) {
+		begun := time.Now()
+		a := town.Person().Submit("/signin", url.Values{"email": {email}, "password": {password}}, "X-Forwarded-For", from)
+		return a, time.Since(begun)
+	}
+	var last signintest.Answer
+	for i := range 7 {
+		a, took := guess(owner.Email, "wrong guess number "+strconv.Itoa(i), "192.0.2.14")
+		if a.Status == http.StatusSeeOther || a.Status >= 500 {
+			t.Fatalf("guess %d: got %d", i+1, a.Status)
+		}
+		if slow := i >= 5; slow && took < 250*time.Millisecond {
+			t.Errorf("guess %d took %v, want it slowed down", i+1, took)
+		}
+		last = a
+	}
+	unknown, _ := guess("nobody@people.example", "wrong guess", "192.0.2.15")
+	if blank(last.Text, owner.Email) != blank(unknown.Text, "nobody@people.example") || last.Status != unknown.Status {
+		t.Errorf("a wrong password and an unknown address differ:\n%d %s\n%d %s", last.Status, last.Text, unknown.Status, unknown.Text)
+	}
+	if a, took := guess(owner.Email, owner.Password, "192.0.2.16"); a.Status != http.StatusSeeOther {
+		t.Errorf("the owner after the guesses: got %d after %v, want to be signed in", a.Status, took)
+	}
+	if a, took := guess(owner.Email, owner.Password, "192.0.2.14"); a.Status != http.StatusSeeOther || took > patience+250*time.Millisecond {
+		t.Errorf("the owner once more: got %d after %v, want no delay any more", a.Status, took)
+	}
+}
+
+// blank takes a text out of a page.
+func blank(page, text string) string { return strings.ReplaceAll(page, text, "") }
+
+// privateDocument has the server fetch what only it can reach.
+func privateDocument(t *testing.T, _ *site, town *signintest.Server) {
+	asked := make(chan string, 10)
+	host := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
+	defer host.Close()
+	app := &signintest.App{Server: town, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	for _, id := range []string{
+		host.URL + "/client", "https://localhost:" + host.URL[strings.LastIndex(host.URL, ":")+1:] + "/client", "https://169.254.169.254/latest/meta-data",
+		"https://10.0.0.1/client", "https://[::1]/client", "https://[::ffff:127.0.0.1]/client", "https://0.0.0.0/client", "https://2130706433/client",
+		"http://127.0.0.1/client", "file:///etc/passwd",
+	} {
+		a := town.Get(app.Ask(url.Values{"client_id": {id}}))
+		wantPage(t, id, a, http.StatusBadRequest)
+		if strings.Contains(a.Text, "refused") || strings.Contains(a.Text, "timeout") {
+			t.Errorf("%s: the page tells what stands there:\n%s", id, a.Text)
+		}
+	}
+	select {
+	case path := <-asked:
+		t.Errorf("the server asked this machine for %s", path)
+	default:
+	}
+}
+
+func issuerInAnswer(t *testing.T, _ *site, town *signintest.Server) {
+	person := town.Resident()
+	app := town.App("https://app.example/cb")
+	if q := person.Allow(app, nil); q.Get("iss") != public || q.Get("state") != "a b&c" {
+		t.Errorf("got %v, want the issuer %s (RFC 9207) and the state", q, public)
+	}
+	if q := person.Open(app.Ask(url.Values{"scope": {"everything"}})).Location().Query(); q.Get("iss") != public || q.Get("error") != "invalid_scope" {
+		t.Errorf("an error: got %v, want the issuer in it", q)
+	}
+}
+
+// Documents of clients, on a machine that the configuration allows.
+func TestClientDocuments(t *testing.T) {
+	t.Parallel()
+	released := make(chan struct{})
+	var host *httptest.Server
+	host = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		document := fmt.Sprintf(`{"client_id":%q,"client_name":"Quay","redirect_uris":["https://app.example/cb"]}`, host.URL+r.URL.Path)
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, "/good", http.StatusFound)
+			return
+		case "/other":
+			document = strings.Replace(document, "/other", "/good", 1)
+		case "/large":
+			document += strings.Repeat(" ", 5<<10)
+		case "/secret":
+			document = strings.Replace(document, "{", `{"client_secret":"x",`, 1)
+		case "/page":
+			w.Header().Set("Content-Type", "text/html")
+		case "/missing":
+			w.WriteHeader(http.StatusNotFound)
+		case "/slow":
+			select {
+			case <-released:
+			case <-r.Context().Done():
+			}
+			return
+		case "/phish":
+			document = strings.Replace(document, "Quay", "Namewharf", 1)
+		}
+		fmt.Fprint(w, document)
+	}))
+	defer host.Close()
+	defer close(released)
+	ca := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: host.Certificate().Raw})))
+	reg := newRegistry(t)
+	var file map[string]any
+	if err := json.Unmarshal(reg.File(), &file); err != nil {
+		t.Fatal(err)
+	}
+	file["ca_file"] = ca
+	raw, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openOn(t, reg, raw, "-rate-limits", "off")
+	town := s.town(t)
+	person := town.Resident()
+	ask := func(path string) signintest.Answer {
+		app := &signintest.App{Server: town, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+		return person.Open(app.Ask(nil))
+	}
+	good := ask("/good")
+	if good.Status != http.StatusOK || !strings.Contains(good.Text, "Quay") || !strings.Contains(good.Text, strings.TrimPrefix(host.URL, "https://")) {
+		t.Errorf("a good document: got %d, want a question that names the client and its host\n%s", good.Status, good.Text)
+	}
+	for _, path := range []string{"/moved", "/other", "/large", "/secret", "/page", "/missing", "/phish"} {
+		wantPage(t, path, ask(path), http.StatusBadRequest)
+	}
+	begun := time.Now()
+	wantPage(t, "/slow", ask("/slow"), http.StatusBadRequest)
+	if took := time.Since(begun); took < 4*time.Second || took > 5*time.Second+patience {
+		t.Errorf("a document that does not come: given up after %v, want 5 s", took)
+	}
+	app := &signintest.App{Server: town, ID: host.URL + "/good", Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	if !s.good(t, person.Tokens(app, nil).Access) {
+		t.Error("the token of a client with a document is not good")
+	}
+	if again := ask("/good"); again.Status != http.StatusSeeOther || !again.Location().Query().Has("code") {
+		t.Errorf("asked again: got %d, want the consent remembered", again.Status)
+	}
+}
+
+// Two processes on one store see what the other does.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
+		reg := newRegistry(t)
+		file := write(t, "registry.json", string(reg.File()))
+		start := func() *site {
+			args := []string{"-addr", "127.0.0.1:0", "-base-url", "http://127.0.0.1:8080", "-rate-limits", "off", "-registry", file, "-bootstrap-url", "off"}
+			if cfg.URL != "" {
+				args = append(args, "-db", cfg.URL, "-data", t.TempDir())
+			} else {
+				args = append(args, "-data", cfg.Dir)
+			}
+			p := programtest.Start(t, nil, args...)
+			return &site{url: p.Listening(), client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
+		}
+		here, there := start(), start()
+		defer here.client.CloseIdleConnections()
+		defer there.client.CloseIdleConnections()
+		town := here.town(t)
+		person, app := town.Resident(), town.App()
+		tokens := person.Tokens(app, nil)
+		for range 3 { // which the second process remembers
+			if !there.good(t, tokens.Access) {
+				t.Fatal("the other process does not know the token")
+			}
+		}
+		town.Revoke(tokens.Refresh)
+		revoked := time.Now()
+		if here.good(t, tokens.Access) {
+			t.Error("the token is good after its revocation where that was")
+		}
+		for there.good(t, tokens.Access) {
+			if time.Since(revoked) > 2*time.Second {
+				t.Fatal("the token is good elsewhere 2 s after its revocation")
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		t.Logf("seen elsewhere after %v", time.Since(revoked).Round(time.Millisecond))
+		wantOAuthError(t, "refreshing elsewhere", there.town(t).Token(app.Renewal(tokens.Refresh)), "invalid_grant")
+
+		both := []*signintest.Server{town, there.town(t)}
+		if won := race(t, 20, app.Redemption(person.Allow(app, nil).Get("code")), both...); len(won) != 1 {
+			t.Errorf("20 redemptions at two processes: got %d tokens, want 1", len(won))
+		}
+		if won := race(t, 20, app.Renewal(person.Tokens(app, nil).Refresh), both...); len(won) != 1 {
+			t.Errorf("20 refreshes at two processes: got %d successors, want 1", len(won))
+		}
+		if a := there.town(t).Get("/account", "Cookie", "nw_session="+person.Cookie("nw_session")); a.Status != http.StatusOK {
+			t.Errorf("the session at the other process: got %d", a.Status)
+		}
+		person.Fill(person.Open("/signout"), "/signout", nil)
+	})
+}

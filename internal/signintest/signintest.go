@@ -1,0 +1,355 @@
+// Package signintest plays a person with a browser and the application that asks to act for them, against a server that
+// is reached over HTTP. The browser has no scripts: what it posts are the forms of the pages it was given.
+package signintest
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+)
+
+// A Server is where people sign in.
+type Server struct {
+	testing.TB
+	Base      string            // its public address
+	Transport http.RoundTripper // how it is reached; nil: at Base
+}
+
+// Behind is a transport that hands what is meant for any public address to the plain one at which a server listens, as
+// a proxy that terminates TLS does. The Host header stays.
+func Behind(listening string) http.RoundTripper {
+	to := strings.TrimPrefix(listening, "http://")
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		out := r.Clone(r.Context())
+		if out.Host == "" {
+			out.Host = r.URL.Host
+		}
+		out.URL.Scheme, out.URL.Host = "http", to
+		return http.DefaultTransport.RoundTrip(out)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// patience is how long the server may take for one answer.
+const patience = 30 * time.Second
+
+func (s *Server) client() *http.Client {
+	return &http.Client{
+		Transport: s.Transport, Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// An Answer is what came back over HTTP.
+type Answer struct {
+	Status int
+	Header http.Header
+	Text   string
+}
+
+// Location is where the answer redirects to, the zero URL for any other.
+func (a Answer) Location() *url.URL {
+	u, err := url.Parse(a.Header.Get("Location"))
+	if err != nil {
+		return &url.URL{}
+	}
+	return u
+}
+
+// Get is a member of a JSON object that is text.
+func (a Answer) Get(member string) string {
+	var all map[string]any
+	if json.Unmarshal([]byte(a.Text), &all) != nil {
+		return ""
+	}
+	text, _ := all[member].(string)
+	return text
+}
+
+// send sends a request. Headers are pairs, and an empty value removes one; Host is one of them.
+func (s *Server) send(c *http.Client, method, path string, body io.Reader, headers []string) Answer {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, s.Base+strings.TrimPrefix(path, s.Base), body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		switch name, value := headers[i], headers[i+1]; {
+		case name == "Host":
+			r.Host = value
+		case value == "":
+			r.Header.Del(name)
+		default:
+			r.Header.Set(name, value)
+		}
+	}
+	resp, err := c.Do(r)
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, path, err)
+	}
+	return Answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+// Post posts a form as a program does.
+func (s *Server) Post(path string, form url.Values, headers ...string) Answer {
+	s.Helper()
+	headers = append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)
+	return s.send(s.client(), http.MethodPost, path, strings.NewReader(form.Encode()), headers)
+}
+
+// Get gets a page as a program does.
+func (s *Server) Get(path string, headers ...string) Answer {
+	s.Helper()
+	return s.send(s.client(), http.MethodGet, path, nil, headers)
+}
+
+// Register sends the metadata of a client.
+func (s *Server) Register(metadata map[string]any, headers ...string) Answer {
+	s.Helper()
+	body, err := json.Marshal(metadata)
+	if err != nil {
+		s.Fatal(err)
+	}
+	headers = append([]string{"Content-Type", "application/json"}, headers...)
+	return s.send(s.client(), http.MethodPost, "/api/oauth/register", strings.NewReader(string(body)), headers)
+}
+
+// An App is an application that is registered as a client.
+type App struct {
+	*Server
+	ID       string
+	Redirect string // the first one registered
+	Verifier string
+}
+
+// App registers an application with its redirects, http://127.0.0.1/cb where there are none.
+func (s *Server) App(redirects ...string) *App {
+	s.Helper()
+	if len(redirects) == 0 {
+		redirects = []string{"http://127.0.0.1/cb"}
+	}
+	made := s.Register(map[string]any{"client_name": "Ember", "redirect_uris": redirects})
+	if made.Status != http.StatusCreated || made.Get("client_id") == "" {
+		s.Fatalf("register a client: got %d %s", made.Status, made.Text)
+	}
+	return &App{s, made.Get("client_id"), redirects[0], rand.Text() + rand.Text()}
+}
+
+// Challenge is the hash of a verifier (RFC 7636, section 4.2).
+func Challenge(verifier string) string {
+	sum := sha256.Sum256([]byte(verifier))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// Ask is the path of an authorization request for both scopes, with changes to its parameters: nil leaves one out.
+func (a *App) Ask(changes url.Values) string {
+	p := url.Values{
+		"response_type": {"code"}, "client_id": {a.ID}, "redirect_uri": {a.Redirect}, "state": {"a b&c"},
+		"scope": {"pricing:read domains:write"}, "code_challenge": {Challenge(a.Verifier)}, "code_challenge_method": {"S256"},
+	}
+	for name, values := range changes {
+		if p[name] = values; values == nil {
+			delete(p, name)
+		}
+	}
+	return "/oauth/authorize?" + p.Encode()
+}
+
+// Redemption is the form that exchanges a code.
+func (a *App) Redemption(code string) url.Values {
+	return url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {a.ID}, "redirect_uri": {a.Redirect}, "code": {code}, "code_verifier": {a.Verifier},
+	}
+}
+
+// Renewal is the form that exchanges a refresh token.
+func (a *App) Renewal(refresh string) url.Values {
+	return url.Values{"grant_type": {"refresh_token"}, "client_id": {a.ID}, "refresh_token": {refresh}}
+}
+
+// Token posts a form to the token endpoint.
+func (s *Server) Token(form url.Values) Answer {
+	s.Helper()
+	return s.Post("/api/oauth/token", form)
+}
+
+// Revoke revokes a token.
+func (s *Server) Revoke(token string) {
+	s.Helper()
+	if a := s.Post("/api/oauth/revoke", url.Values{"token": {token}}); a.Status != http.StatusOK {
+		s.Fatalf("revoke: got %d %s", a.Status, a.Text)
+	}
+}
+
+// Tokens are what an application is given.
+type Tokens struct{ Access, Refresh, Scope string }
+
+// Tokens are those of a good answer.
+func (a Answer) Tokens() Tokens {
+	return Tokens{a.Get("access_token"), a.Get("refresh_token"), a.Get("scope")}
+}
+
+// Good is the tokens that the form is exchanged for.
+func (s *Server) Good(form url.Values) Tokens {
+	s.Helper()
+	a := s.Token(form)
+	if a.Status != http.StatusOK || a.Get("access_token") == "" || a.Get("refresh_token") == "" {
+		s.Fatalf("token: got %d %s", a.Status, a.Text)
+	}
+	return a.Tokens()
+}
+
+// A Person is a browser that follows no redirect by itself.
+type Person struct {
+	*Server
+	Email    string
+	Password string
+	Browser  *http.Client
+}
+
+// Person opens a browser. Email and password are another's.
+func (s *Server) Person() *Person {
+	p := &Person{s, strings.ToLower(rand.Text()[:8]) + "@people.example", rand.Text(), s.client()}
+	p.Browser.Jar, _ = cookiejar.New(nil) // fails only on options
+	return p
+}
+
+// Open gets a page.
+func (p *Person) Open(path string, headers ...string) Answer {
+	p.Helper()
+	return p.send(p.Browser, http.MethodGet, path, nil, headers)
+}
+
+// Submit posts a form as a browser does that has just been given it by the server: with the headers of a page of the
+// same origin below no-referrer, unless others are given.
+func (p *Person) Submit(path string, form url.Values, headers ...string) Answer {
+	p.Helper()
+	all := []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin", "null"}
+	return p.send(p.Browser, http.MethodPost, path, strings.NewReader(form.Encode()), append(all, headers...))
+}
+
+// Fill fills the first form of a page that posts to the path, and submits it: with what the form holds, and the fields.
+func (p *Person) Fill(page Answer, path string, fields url.Values) Answer {
+	p.Helper()
+	form, ok := page.Form(path)
+	if !ok {
+		p.Fatalf("the page (%d) has no form that posts to %s:\n%s", page.Status, path, page.Text)
+	}
+	maps.Copy(form, fields)
+	return p.Submit(path, form)
+}
+
+// Form returns the values that the first form which posts to the path holds.
+func (a Answer) Form(path string) (form url.Values, ok bool) {
+	tokens := html.NewTokenizer(strings.NewReader(a.Text))
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return form, form != nil
+		case html.EndTagToken:
+			if name, _ := tokens.TagName(); string(name) == "form" && form != nil {
+				return form, true
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			tag := tokens.Token()
+			attrs := map[string]string{}
+			for _, attr := range tag.Attr {
+				attrs[attr.Key] = attr.Val
+			}
+			switch {
+			case tag.Data == "form" && attrs["method"] == "post" && attrs["action"] == path:
+				form = url.Values{}
+			case tag.Data == "input" && form != nil && attrs["name"] != "":
+				form.Add(attrs["name"], attrs["value"])
+			}
+		}
+	}
+}
+
+// SignUp makes an account on the sign-up page.
+func (p *Person) SignUp() *Person {
+	p.Helper()
+	a := p.Fill(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
+	if a.Status != http.StatusOK {
+		p.Fatalf("sign up: got %d %s", a.Status, a.Text)
+	}
+	return p
+}
+
+// SignIn signs in on the sign-in page.
+func (p *Person) SignIn() *Person {
+	p.Helper()
+	a := p.Fill(p.Open("/signin"), "/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
+	if a.Status != http.StatusSeeOther || a.Location().Path != "/account" {
+		p.Fatalf("sign in: got %d to %s\n%s", a.Status, a.Header.Get("Location"), a.Text)
+	}
+	return p
+}
+
+// Resident is a person with an account who is signed in.
+func (s *Server) Resident() *Person {
+	s.Helper()
+	return s.Person().SignUp().SignIn()
+}
+
+// Allow asks as the application does and presses Allow. It returns the parameters that the application gets back.
+func (p *Person) Allow(a *App, changes url.Values) url.Values {
+	p.Helper()
+	question := p.Open(a.Ask(changes))
+	if question.Status != http.StatusOK {
+		p.Fatalf("authorize: got %d to %q\n%s", question.Status, question.Header.Get("Location"), question.Text)
+	}
+	back := p.Fill(question, "/oauth/authorize", url.Values{"answer": {"allow"}})
+	if back.Status != http.StatusSeeOther || !back.Location().Query().Has("code") {
+		p.Fatalf("allow: got %d to %q\n%s", back.Status, back.Header.Get("Location"), back.Text)
+	}
+	return back.Location().Query()
+}
+
+// Tokens are what an application gets that the person allows what it asks for.
+func (p *Person) Tokens(a *App, changes url.Values) Tokens {
+	p.Helper()
+	return p.Good(a.Redemption(p.Allow(a, changes).Get("code")))
+}
+
+// Cookie is the value of a cookie that the browser holds; empty: it holds none of the name.
+func (p *Person) Cookie(name string) string {
+	u, err := url.Parse(p.Base)
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, c := range p.Browser.Jar.Cookies(u) {
+		if c.Name == name {
+			return c.Value
+		}
+	}
+	return ""
+}
+
+// SignInAgain posts the sign-in form in a browser that is signed in already, where the page would lead to the account.
+func (p *Person) SignInAgain() {
+	p.Helper()
+	a := p.Submit("/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
+	if a.Status != http.StatusSeeOther {
+		p.Fatalf("sign in again: got %d\n%s", a.Status, a.Text)
+	}
+}
