@@ -56,6 +56,7 @@ type Login struct {
 	options  Options
 	file     file
 	client   *http.Client
+	patience time.Duration // of a sign-in
 }
 
 // Open returns the login for the resource, an https URL, or an http one on loopback, that is kept in dir. It touches
@@ -79,7 +80,7 @@ func Open(dir, resource string, options Options) (*Login, error) {
 		options.Now = time.Now
 	}
 	return &Login{
-		resource: u, options: options, file: newFile(dir, u),
+		resource: u, options: options, file: newFile(dir, u), patience: signInTime,
 		client: &http.Client{
 			Transport: options.Transport, Timeout: requestTime,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -94,7 +95,7 @@ func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out i
 	if browse == nil {
 		browse = OpenBrowser
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, signInTime, fmt.Errorf("nobody signed in within %v", signInTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, l.patience, fmt.Errorf("nobody signed in within %v", l.patience))
 	defer cancel()
 	server, err := l.discover(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // Transport returns a transport that adds the access token to requests for the resource and what is below it, and to
-// no others. Where nobody has signed in, requests go out as they are. A token that the resource rejects is renewed,
-// and the request is sent once more if its body can be had again. Errors are those of [Login.Token].
+// no others. Where nobody has signed in, requests go out as they are. A token that the resource rejects is renewed, and
+// the request is sent once more if its body can be had again. Errors are those of [Login.Token].
 func (l *Login) Transport() http.RoundTripper { return transport{l} }
 
 type transport struct{ login *Login }
@@ -30,19 +30,23 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	response, err := next.RoundTrip(bearing(r, token))
-	if err != nil || !rejected(response) || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
+	if err != nil || !rejected(response) {
 		return response, err
 	}
-	_ = response.Body.Close()
 	if token, err = t.login.Renew(r.Context(), token); err != nil {
+		_ = response.Body.Close()
 		return nil, err
 	}
 	again := bearing(r, token)
-	if r.GetBody != nil {
+	switch {
+	case r.GetBody != nil:
 		if again.Body, err = r.GetBody(); err != nil {
-			return nil, err
+			return response, nil
 		}
+	case r.Body != nil && r.Body != http.NoBody:
+		return response, nil
 	}
+	_ = response.Body.Close()
 	return next.RoundTrip(again)
 }
 

@@ -1,0 +1,212 @@
+package signin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/oauthas"
+)
+
+// renewVariable makes the test binary a program that renews: its value is a directory, a resource and how often.
+const renewVariable = "NAMEWHARF_TEST_RENEW"
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(renewVariable); what != "" {
+		if err := renewing(what); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// renewing renews again and again, by four goroutines, and prints a line for each time.
+func renewing(what string) error {
+	words := strings.Fields(what)
+	times := 0
+	fmt.Sscan(words[2], &times)
+	var wg sync.WaitGroup
+	failures := make([]error, 4)
+	for i := range failures {
+		wg.Go(func() {
+			l, err := Open(words[0], words[1], Options{})
+			for range times {
+				var token string
+				if err == nil {
+					token, err = l.Token(context.Background())
+				}
+				if err == nil {
+					token, err = l.Renew(context.Background(), token)
+				}
+				if err != nil {
+					failures[i] = err
+					return
+				}
+				fmt.Println(token)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(failures...)
+}
+
+// renewer is a process of its own that renews.
+func (w *town) renewer(dir string, times int) (cmd *exec.Cmd, lines *bufio.Scanner, stderr *strings.Builder) {
+	w.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		w.Fatal(err)
+	}
+	cmd = exec.CommandContext(w.Context(), exe)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s/api %d", renewVariable, dir, w.base, times))
+	stderr = &strings.Builder{}
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.Fatal(err)
+	}
+	return cmd, bufio.NewScanner(out), stderr
+}
+
+// Three processes with four goroutines each share the file. A refresh token that is used twice would end the sign-in.
+func TestProcessesShareASignIn(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	dir := t.TempDir()
+	l := w.signedIn(dir)
+	const processes, times = 3, 10
+	var wg sync.WaitGroup
+	for range processes {
+		cmd, lines, stderr := w.renewer(dir, times)
+		wg.Go(func() {
+			n := 0
+			for lines.Scan() {
+				n++
+			}
+			if err := cmd.Wait(); err != nil || n != 4*times {
+				t.Errorf("got %d tokens, %v: %s", n, err, stderr)
+			}
+		})
+	}
+	wg.Wait()
+	w.token(l)
+	if got := w.happened(); got != "[grant_began]" {
+		t.Errorf("got the events %s, want none after the beginning", got)
+	}
+	if n := w.count("/api/oauth/token refresh_token"); n < times || n > 4*times*processes {
+		t.Errorf("got %d renewals, want %d to %d", n, times, 4*times*processes)
+	}
+	wantPrivate(t, dir)
+}
+
+// A process that is killed leaves a file that can be read and a lock that is free. What is lost is at most the answer
+// that was on its way to it; then the person is asked to sign in again.
+func TestKilledWhileRenewing(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	dir := t.TempDir()
+	l := w.signedIn(dir)
+	lost := 0
+	const kills = 8
+	for range kills {
+		cmd, lines, _ := w.renewer(dir, 1_000_000)
+		for n := 0; n < 8 && lines.Scan(); n++ {
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		r, err := l.read()
+		if err != nil {
+			t.Fatalf("the file after a kill: %v", err)
+		}
+		switch _, err := l.Renew(t.Context(), r.Access); {
+		case fault.Is(err, fault.InvalidToken):
+			lost++
+			w.signedIn(dir)
+		case err != nil:
+			t.Fatalf("renew after a kill: %v", err)
+		}
+		w.token(l)
+	}
+	wantPrivate(t, dir)
+	t.Logf("%d kills, %d answers lost", kills, lost)
+}
+
+// The worst moment: the server has used the refresh token up, and the process dies before it hears the successor. The
+// access token goes on for its time. Then a server with a grace gives the same successor again; one without ends the
+// grant, and the person is asked.
+func TestKilledBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		grace time.Duration
+	}{{"a server with a grace", time.Minute}, {"a server without", 0}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t, func(c *oauthas.Config) { c.RefreshGrace = test.grace })
+			dir := t.TempDir()
+			l := w.signedIn(dir)
+			first := w.token(l)
+			answered, killed := make(chan struct{}), make(chan struct{})
+			w.hook(nil, func() { close(answered); <-killed })
+			cmd, _, _ := w.renewer(dir, 1)
+			select {
+			case <-answered:
+			case <-time.After(30 * time.Second):
+				t.Error("the process asked for nothing within 30 s")
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			w.hook(nil, nil)
+			close(killed)
+			if w.token(l) != first {
+				t.Error("the access token is gone")
+			}
+			_, err := l.Renew(t.Context(), first)
+			if want := test.grace > 0; (err == nil) != want || err != nil && !fault.Is(err, fault.InvalidToken) {
+				t.Errorf("got %v, want success %v", err, want)
+			}
+			wantPrivate(t, dir)
+		})
+	}
+}
+
+// A lock that another process keeps is waited for as long as the caller wants.
+func TestLockedOut(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	l := w.signedIn(t.TempDir())
+	first := w.token(l)
+	unlock, err := l.file.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := l.Renew(ctx, first); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want context.DeadlineExceeded", err)
+	}
+	if w.token(l) != first {
+		t.Error("the lock kept a good token from being read")
+	}
+	time.AfterFunc(20*time.Millisecond, unlock)
+	if _, err := l.Renew(t.Context(), first); err != nil {
+		t.Errorf("after the lock was given back: %v", err)
+	}
+}
