@@ -16,7 +16,7 @@ const module = "github.com/namewharf/namewharf/"
 var layers = [][]string{
 	{"fault", "fqdn", "money", "cache", "store"},
 	{"op"},
-	{"lookup", "tld", "market", "account", "ledger", "sale"},
+	{"lookup", "tld", "market", "account", "event", "ledger", "sale"},
 	{"tools", "batch", "oauthas"},
 	{"serve/door", "serve/look"},
 	{"serve/rest", "serve/assistant", "serve/pages"},

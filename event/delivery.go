@@ -1,0 +1,160 @@
+package event
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A Status says how far a delivery is.
+type Status string
+
+// The states of a delivery.
+const (
+	Pending   Status = "pending"   // to be attempted, for the first time or again
+	Delivered Status = "delivered" // the endpoint took it
+	Failed    Status = "failed"    // given up: the schedule is through, or the endpoint was removed or switched off
+)
+
+// A Delivery is an event on its way to the endpoint.
+type Delivery struct {
+	ID        string    `json:"delivery_id"`
+	EventID   string    `json:"event_id"`
+	EventType string    `json:"event_type"`
+	Status    Status    `json:"status"`
+	Attempts  []Attempt `json:"attempts"` // the last MaxAttempts
+	NextTryAt time.Time `json:"next_try_at,omitzero"`
+}
+
+// An Attempt is what came of sending an event once.
+type Attempt struct {
+	At         time.Time `json:"at"`
+	StatusCode int       `json:"status_code,omitzero"` // of the answer, if there was one
+	Error      string    `json:"error,omitzero"`       // what went wrong otherwise
+	LatencyMS  int64     `json:"latency_ms"`
+}
+
+// MaxAttempts is how many attempts of a delivery are remembered; the schedule alone makes ten.
+const MaxAttempts = 20
+
+// A DeliveryFilter selects deliveries. The zero DeliveryFilter selects the latest ones of every status.
+type DeliveryFilter struct {
+	Status Status // empty: every one
+	Cursor string // of the page before; empty: the first page
+	Limit  int    // 0: DefaultPage
+}
+
+// Deliveries returns the deliveries of the stream, the latest events first, and the cursor of the next page, which is
+// empty when there are no more. It fails with [fault.Validation] on status, cursor and limit.
+func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page []Delivery, next string, err error) {
+	limit, err := pageSize(f.Limit)
+	if err != nil {
+		return nil, "", err
+	}
+	switch f.Status {
+	case "", Pending, Delivered, Failed:
+	default:
+		return nil, "", fault.Invalid("status", "must be %s, %s or %s", Pending, Delivered, Failed)
+	}
+	var rows []deliveryRow
+	var advanced time.Duration
+	err = l.cfg.DB.Read(ctx, func(tx store.Tx) error {
+		before := int64(1) << 62
+		if f.Cursor != "" {
+			var found bool
+			if before, found, err = numberOf(ctx, tx, s, eventID(f.Cursor)); err != nil {
+				return err
+			} else if !found {
+				return fault.Invalid("cursor", "must be the next_cursor of another page")
+			}
+		}
+		if advanced, err = advancedOf(ctx, tx, s); err != nil {
+			return err
+		}
+		rows, err = deliveries(ctx, tx, s, `d.number < $3 AND ($4 = '' OR d.status = $4) ORDER BY d.number DESC LIMIT $5`,
+			before, string(f.Status), limit+1)
+		return err
+	})
+	if err != nil {
+		return nil, "", within("read deliveries", err)
+	}
+	page = make([]Delivery, 0, len(rows))
+	for _, r := range rows {
+		page = append(page, r.delivery(advanced))
+	}
+	if len(page) > limit {
+		page = page[:limit]
+		next = page[limit-1].ID
+	}
+	return page, next, nil
+}
+
+// Redeliver sends an event once more, at once, whatever became of its delivery, and returns that. If the endpoint does
+// not take it, the retries begin anew. It fails with [fault.NotFound] for an id that is not of the stream and where
+// there is no endpoint, and with [fault.Conflict] where that is switched off.
+func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (Delivery, error) {
+	var d Delivery
+	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		row, err := activeEndpoint(ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		missing := fault.New(fault.NotFound, "no such delivery")
+		number, found, err := numberOf(ctx, tx, s, eventID(id))
+		if err != nil {
+			return err
+		} else if !found {
+			return missing
+		}
+		if err := redeliver(ctx, tx, s, number, l.cfg.Now()); err != nil {
+			return err
+		}
+		rows, err := deliveries(ctx, tx, s, `d.number = $3`, number)
+		if err != nil {
+			return err
+		} else if len(rows) == 0 { // the event was appended before there was an endpoint
+			return missing
+		}
+		d = rows[0].delivery(row.advanced)
+		return nil
+	})
+	if err != nil {
+		return Delivery{}, within("deliver again", err)
+	}
+	l.Wake(s)
+	return d, nil
+}
+
+// A delivery has the id of its event, of which there is one, with a prefix of its own.
+const (
+	eventPrefix    = "evt_"
+	deliveryPrefix = "dlv_"
+)
+
+func deliveryID(event string) string { return deliveryPrefix + strings.TrimPrefix(event, eventPrefix) }
+
+// eventID is the id of the event of a delivery, empty for what is no delivery's id.
+func eventID(delivery string) string {
+	rest, ok := strings.CutPrefix(delivery, deliveryPrefix)
+	if !ok {
+		return ""
+	}
+	return eventPrefix + rest
+}
+
+// delivery is the row as the partner sees it, whose clock is ahead by some time.
+func (r deliveryRow) delivery(advanced time.Duration) Delivery {
+	d := Delivery{
+		ID: deliveryID(r.event.ID), EventID: r.event.ID, EventType: r.event.Type, Status: r.status, Attempts: r.attempts,
+	}
+	if d.Attempts == nil {
+		d.Attempts = []Attempt{}
+	}
+	if d.Status == Pending {
+		d.NextTryAt = r.due.Add(advanced)
+	}
+	return d
+}

@@ -1,0 +1,200 @@
+package event
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// Limits of an endpoint.
+const (
+	MaxURL      = 2 << 10 // bytes
+	MinSecret   = 16      // characters
+	MaxSecret   = 256
+	SecretGrace = 24 * time.Hour // a replaced secret signs beside its successor for this long
+)
+
+// switchOffAfter is how long nothing may have succeeded for a failed delivery to switch its endpoint off.
+const switchOffAfter = 5 * 24 * time.Hour
+
+// An Endpoint is where the events of a stream are sent.
+type Endpoint struct {
+	URL       string    `json:"url"`
+	Active    bool      `json:"active"` // false: nothing has succeeded for long, and nothing is sent
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Register makes the endpoint of the stream, or changes it, and switches it on. Events appended from then on are sent
+// there, and so are those that wait for another attempt. A secret that is replaced goes on signing beside the other for
+// [SecretGrace]. It fails with [fault.Validation] on url for what [Log] would not send to, and on secret.
+func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (Endpoint, error) {
+	if err := checkURL(rawURL, l.guard); err != nil {
+		return Endpoint{}, err
+	}
+	if err := checkSecret(secret); err != nil {
+		return Endpoint{}, err
+	}
+	var row endpointRow
+	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		now := l.cfg.Now()
+		advanced, err := startStream(ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		had, found, err := endpointOf(ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		row = endpointRow{url: rawURL, previous: []byte{}, created: now.Add(advanced).Truncate(time.Microsecond), active: true}
+		if found {
+			row.created, row.previous, row.previousUntil = had.created, had.previous, had.previousUntil
+			old, err := l.cfg.Secrets.Open(had.secret, s.sealContext())
+			if err != nil {
+				return fmt.Errorf("open the secret: %w", err)
+			}
+			if subtle.ConstantTimeCompare(old, []byte(secret)) == 0 {
+				row.previous, row.previousUntil = had.secret, now.Add(SecretGrace)
+			}
+		}
+		row.secret = l.cfg.Secrets.Seal([]byte(secret), s.sealContext())
+		return putEndpoint(ctx, tx, s, row, now)
+	})
+	if err != nil {
+		return Endpoint{}, within("register a webhook", err)
+	}
+	return row.endpoint(), nil
+}
+
+// sealContext ties a sealed secret to its stream.
+func (s Stream) sealContext() []byte {
+	return []byte("webhook secret\n" + s.Environment + "\n" + s.Partner)
+}
+
+func (r endpointRow) endpoint() Endpoint {
+	return Endpoint{URL: r.url, Active: r.active, CreatedAt: r.created.UTC()}
+}
+
+// errNoEndpoint answers what needs an endpoint where there is none.
+var errNoEndpoint = fault.New(fault.NotFound, "no webhook is registered").WithHint("register one with PUT")
+
+// Endpoint returns the endpoint of the stream. It fails with [fault.NotFound] where there is none.
+func (l *Log) Endpoint(ctx context.Context, s Stream) (Endpoint, error) {
+	var e Endpoint
+	err := l.cfg.DB.Read(ctx, func(tx store.Tx) error {
+		row, found, err := endpointOf(ctx, tx, s)
+		if err == nil && !found {
+			err = errNoEndpoint
+		}
+		e = row.endpoint()
+		return err
+	})
+	if err != nil {
+		return Endpoint{}, within("read a webhook", err)
+	}
+	return e, nil
+}
+
+// Unregister removes the endpoint of the stream with its secrets, and gives up what waits to be sent; an attempt that is
+// under way is not interrupted. It fails with [fault.NotFound] where there is none.
+func (l *Log) Unregister(ctx context.Context, s Stream) error {
+	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		if err := stopStream(ctx, tx, s); err != nil {
+			return err
+		}
+		found, err := deleteEndpoint(ctx, tx, s)
+		if err == nil && !found {
+			err = errNoEndpoint
+		}
+		return err
+	})
+	if err != nil {
+		return within("remove a webhook", err)
+	}
+	return nil
+}
+
+// Test appends an event of [TestType] and has it sent. It fails as [Log.Redeliver] does where that cannot be.
+func (l *Log) Test(ctx context.Context, s Stream) (Event, error) {
+	var e Event
+	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		row, err := activeEndpoint(ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		e, err = l.Append(ctx, tx, s, TestType, map[string]bool{"test": true}, l.cfg.Now().Add(row.advanced))
+		return err
+	})
+	if err != nil {
+		return Event{}, within("test a webhook", err)
+	}
+	l.Wake(s)
+	return e, nil
+}
+
+// activeEndpoint fails with [fault.NotFound] where the stream has no endpoint, and with [fault.Conflict] where that is
+// switched off.
+func activeEndpoint(ctx context.Context, tx store.Tx, s Stream) (endpointRow, error) {
+	row, found, err := endpointOf(ctx, tx, s)
+	switch {
+	case err != nil:
+		return endpointRow{}, err
+	case !found:
+		return endpointRow{}, errNoEndpoint
+	case !row.active:
+		return endpointRow{}, fault.New(fault.Conflict, "the webhook is switched off because nothing was delivered for days").
+			WithHint("register it again with PUT")
+	}
+	return row, nil
+}
+
+// checkURL holds the address of an endpoint against what the courier would send to.
+func checkURL(raw string, g guard) error {
+	bad := func(reason string) error { return fault.Invalid("url", "%s", reason) }
+	if len(raw) > MaxURL {
+		return fault.Invalid("url", "must be at most %d bytes", MaxURL)
+	}
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return bad("must be a URL of visible ASCII characters, others percent-encoded")
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Opaque != "" || u.Hostname() == "" || strings.HasSuffix(u.Host, ":"):
+		return bad("must be a complete URL, such as https://example.com/events")
+	case u.User != nil:
+		return bad("must not hold a user name or a password")
+	case strings.Contains(raw, "#"):
+		return bad("must not have a fragment")
+	}
+	literal, err := netip.ParseAddr(u.Hostname())
+	if err == nil && !g.allows(literal) {
+		return bad("must not be at a private address")
+	}
+	switch {
+	case u.Scheme == "https":
+		return nil
+	case u.Scheme == "http" && (literal.IsValid() && literal.Unmap().IsLoopback() || u.Hostname() == "localhost" && g.allowsLoopback()):
+		return nil
+	}
+	return bad("must begin with https://")
+}
+
+// checkSecret holds a secret against the limits.
+func checkSecret(secret string) error {
+	n := utf8.RuneCountInString(secret)
+	switch {
+	case n < MinSecret || n > MaxSecret:
+		return fault.Invalid("secret", "must be %d to %d characters", MinSecret, MaxSecret)
+	case !utf8.ValidString(secret) || strings.ContainsFunc(secret, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fault.Invalid("secret", "must consist of printable characters")
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+// Package event is the ordered log of what happened to each partner, told again over webhooks.
+//
+// An event is appended in the transaction of its cause, so that one is there if and only if the other is, and is
+// numbered from a row of its stream that the transaction holds until it commits. Events therefore become visible in
+// their order, and a reader that follows [Log.History] never misses one.
+//
+// A stream has at most one webhook endpoint. Appending an event to a stream with an endpoint makes a delivery, in the
+// same transaction, which the courier ([Log.Deliver]) attempts until the endpoint takes it or the schedule is through.
+// Any number of processes may run couriers on one database: each claims deliveries for a short while, so that the work
+// of a process that dies is taken over. An event may arrive more than once, and is never lost.
+//
+// What is stored for later goes by the real clock. A partner's test clock that runs ahead is the business of
+// [Log.Advance], which brings everything that waits nearer; what partners see is by their clock.
+package event
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A Stream names the events of one partner in one environment.
+type Stream struct {
+	Partner     string
+	Environment string
+}
+
+// An Event is something that happened, as partners see it: what [Log.History] returns and what is sent.
+type Event struct {
+	ID        string          `json:"id"`
+	Type      string          `json:"type"`
+	CreatedAt time.Time       `json:"created_at"`
+	Partner   string          `json:"partner_id"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// TestType is the type of the events that [Log.Test] appends.
+const TestType = "webhook.test"
+
+// A Sealer encrypts secrets for the database. The context is not secret; what was sealed opens with the same one only.
+// It must be safe for concurrent use.
+type Sealer interface {
+	Seal(plain, context []byte) []byte
+	// Open fails for what was not sealed by this Sealer in this context.
+	Open(sealed, context []byte) ([]byte, error)
+}
+
+// Config is what a [Log] stands on.
+type Config struct {
+	DB      *store.DB
+	Secrets Sealer           // for the secrets of webhooks
+	Now     func() time.Time // nil: the store's clock
+	Logger  *slog.Logger     // of the courier; nil: silent
+
+	Allow    []netip.Prefix // addresses that webhooks may reach although they are not public, loopback ones without TLS
+	RootCAs  *x509.CertPool // nil: the system's
+	Resolver *net.Resolver  // nil: the system's
+}
+
+// A Log keeps the events of all streams and sends them. It is safe for concurrent use.
+type Log struct {
+	cfg    Config
+	guard  guard
+	client *http.Client
+
+	wake  chan struct{} // of capacity 1: woken is not empty
+	mu    sync.Mutex
+	woken map[Stream]struct{}
+}
+
+// New returns the log. It panics where something in cfg is missing.
+func New(cfg Config) *Log {
+	if cfg.DB == nil || cfg.Secrets == nil {
+		panic("event: the configuration is not complete")
+	}
+	if cfg.Now == nil {
+		cfg.Now = cfg.DB.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	g := newGuard(cfg.Allow)
+	return &Log{
+		cfg: cfg, guard: g, client: newClient(cfg, g),
+		wake: make(chan struct{}, 1), woken: map[Stream]struct{}{},
+	}
+}
+
+// Append adds an event to the stream as part of tx, with data as JSON, and makes its delivery if the stream has an
+// active endpoint. The time at is the partner's. Until tx ends no other transaction can append to the stream: make it
+// the last thing that tx does. After the commit, [Log.Wake] has it sent at once.
+func (l *Log) Append(ctx context.Context, tx store.Tx, s Stream, typ string, data any, at time.Time) (Event, error) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return Event{}, fmt.Errorf("encode a %s event: %w", typ, err)
+	}
+	e := Event{ID: store.NewID("evt"), Type: typ, CreatedAt: at.UTC().Truncate(time.Microsecond), Partner: s.Partner, Data: text}
+	number, sends, err := nextNumber(ctx, tx, s)
+	if err == nil {
+		err = insertEvent(ctx, tx, s, number, e)
+	}
+	if err == nil && sends {
+		err = insertDelivery(ctx, tx, s, number, l.cfg.Now())
+	}
+	if err != nil {
+		return Event{}, fmt.Errorf("append a %s event: %w", typ, err)
+	}
+	return e, nil
+}
+
+// Wake tells the courier of this process that the stream has something to send. It is a hint, of which nothing depends
+// but how soon: a courier also looks by itself, several times a second.
+func (l *Log) Wake(s Stream) {
+	l.mu.Lock()
+	l.woken[s] = struct{}{}
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeWoken returns the streams of which Wake told since the last call.
+func (l *Log) takeWoken() []Stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Collect(maps.Keys(l.woken))
+	clear(l.woken)
+	return all
+}
+
+// Sizes of a page of events or deliveries.
+const (
+	DefaultPage = 50
+	MaxPage     = 100
+)
+
+// History returns the events of the stream that follow the one with the id after, or the first ones if that is empty,
+// in their order. A limit of 0 is [DefaultPage]. Next is the id to go on after, empty when there are no more events.
+// It fails with [fault.Validation] on after_id for an id that is not of the stream, and on limit if that is above
+// [MaxPage] or negative.
+func (l *Log) History(ctx context.Context, s Stream, after string, limit int) (events []Event, next string, err error) {
+	if limit, err = pageSize(limit); err != nil {
+		return nil, "", err
+	}
+	err = l.cfg.DB.Read(ctx, func(tx store.Tx) error {
+		var number int64
+		if after != "" {
+			var found bool
+			if number, found, err = numberOf(ctx, tx, s, after); err != nil {
+				return err
+			} else if !found {
+				return fault.Invalid("after_id", "must be the id of an event in this history")
+			}
+		}
+		events, err = eventsAfter(ctx, tx, s, number, limit+1)
+		return err
+	})
+	if err != nil {
+		return nil, "", within("read events", err)
+	}
+	if len(events) > limit {
+		events = events[:limit]
+		next = events[limit-1].ID
+	}
+	return events, next, nil
+}
+
+func pageSize(limit int) (int, error) {
+	switch {
+	case limit == 0:
+		return DefaultPage, nil
+	case limit < 0 || limit > MaxPage:
+		return 0, fault.Invalid("limit", "must be from 1 to %d", MaxPage)
+	}
+	return limit, nil
+}
+
+// Advance is for a partner's test clock, which is by more ahead from now on: it brings the retries of the stream, the
+// end of its old secret and the switching-off of its endpoint nearer by as much. By must not be negative. After the
+// commit, [Log.Wake] has sent at once what became due.
+func (l *Log) Advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error {
+	if by < 0 {
+		return errors.New("advance a stream: the clock cannot go back")
+	}
+	err := advance(ctx, tx, s, by)
+	if err == nil {
+		_, err = switchOff(ctx, tx, s, l.cfg.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("advance a stream: %w", err)
+	}
+	return nil
+}
+
+// body is what is sent of an event: compact JSON, the same bytes at every attempt.
+func (e Event) body() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // the data stays as it was appended
+	if err := enc.Encode(e); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// within says what failed; a fault is the caller's to read as it is.
+func within(doing string, err error) error {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

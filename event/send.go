@@ -1,0 +1,166 @@
+package event
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// Limits of one attempt, whatever the receiver does.
+const (
+	attemptTime   = 5 * time.Second // a receiver answers within this
+	maxHeader     = 16 << 10        // of the answer; a longer one is a failure
+	maxAnswer     = 4 << 10         // of its body are read, so that the connection can be used again
+	idleTime      = 30 * time.Second
+	maxIdle       = 512
+	maxIdleOfHost = mostAtOnce
+)
+
+// A guard decides which addresses may be reached.
+type guard struct {
+	public *ssrf.Guardian
+	allow  []netip.Prefix
+}
+
+func newGuard(allow []netip.Prefix) guard {
+	return guard{public: ssrf.New(ssrf.WithAnyPort()), allow: allow}
+}
+
+// allows reports whether the address is public, or allowed although it is not.
+func (g guard) allows(a netip.Addr) bool {
+	for _, p := range g.allow {
+		if p.Contains(a.Unmap()) {
+			return true
+		}
+	}
+	return g.public.SafeAddr(a) == nil
+}
+
+// allowsLoopback reports whether this very machine may be reached.
+func (g guard) allowsLoopback() bool {
+	return g.allows(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || g.allows(netip.IPv6Loopback())
+}
+
+// control is a [net.Dialer.Control]: it sees the address that the socket is about to be connected to, after every
+// resolution.
+func (g guard) control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !g.allows(to.Addr()) {
+		return errNotPublic
+	}
+	return nil
+}
+
+var errNotPublic = errors.New("the address is not public")
+
+// newClient returns a client that connects to what the guard allows, follows no redirects and uses no proxy, which would
+// be dialled instead of the checked address. It speaks HTTP/1.1: a connection that hangs holds up one attempt only.
+func newClient(cfg Config, g guard) *http.Client {
+	dialer := &net.Dialer{Timeout: attemptTime, Resolver: cfg.Resolver, Control: g.control}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy:                  nil,
+			DialContext:            dialer.DialContext,
+			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    attemptTime,
+			MaxResponseHeaderBytes: maxHeader,
+			MaxIdleConns:           maxIdle,
+			MaxIdleConnsPerHost:    maxIdleOfHost,
+			IdleConnTimeout:        idleTime,
+			DisableCompression:     true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// A target is an endpoint as the courier needs it.
+type target struct {
+	url           string
+	secret        string
+	previous      string // empty: none
+	previousUntil time.Time
+	advanced      time.Duration // of the partner's clock
+}
+
+// send makes the attempt of that number, counted from 1, and reports whether the endpoint took the event.
+func (l *Log) send(ctx context.Context, to target, e Event, number int) (a Attempt, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	at, began := l.cfg.Now(), time.Now()
+	code, err := l.post(ctx, to, e, number, at)
+	a = Attempt{
+		At: at.Add(to.advanced).UTC().Truncate(time.Millisecond), StatusCode: code, Error: reason(ctx, err),
+		LatencyMS: time.Since(began).Milliseconds(),
+	}
+	switch {
+	case code >= 200 && code < 300:
+		return a, true
+	case code >= 300 && code < 400:
+		a.Error = "redirects are not followed"
+	}
+	return a, false
+}
+
+// post sends the event and returns the status of the answer.
+func (l *Log) post(ctx context.Context, to target, e Event, number int, at time.Time) (code int, err error) {
+	body, err := e.body()
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", "Namewharf-Webhooks")
+	h.Set("X-Service-Signature", Signature(to.secret, body))
+	if to.previous != "" && at.Before(to.previousUntil) {
+		h.Set("X-Service-Signature-Previous", Signature(to.previous, body))
+	}
+	h.Set("X-Service-Event-Id", e.ID)
+	h.Set("X-Service-Event-Type", e.Type)
+	h.Set("X-Service-Delivery-Attempt", strconv.Itoa(number))
+	h.Set("Webhook-Id", e.ID)
+	h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+	h.Set("Webhook-Signature", StandardSignature(to.secret, e.ID, at, body))
+	// Not sent, but says that the request may be repeated when a kept connection turns out to be closed.
+	h["Idempotency-Key"] = []string{}
+	resp, err := l.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	io.CopyN(io.Discard, resp.Body, maxAnswer+1) // how it goes on does not matter: the status is the answer
+	return resp.StatusCode, nil
+}
+
+// reason says to the partner why there was no answer. It holds nothing of the error's text, which tells what stands at
+// addresses that the partner cannot reach.
+func reason(ctx context.Context, err error) string {
+	var dns *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, errNotPublic):
+		return "the address is not public"
+	case ctx.Err() != nil:
+		return "no answer within 5 seconds"
+	case errors.As(err, &dns):
+		return "the host name cannot be resolved"
+	case errors.As(err, &certificate):
+		return "the certificate is not valid"
+	}
+	return "no connection, or none that held"
+}

@@ -1,0 +1,393 @@
+package event
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// nextNumber takes the next number of the stream, whose row is held from here to the end of tx, and tells whether the
+// stream has an active endpoint.
+func nextNumber(ctx context.Context, tx store.Tx, s Stream) (number int64, sends bool, err error) {
+	var flag int64
+	err = tx.QueryRow(ctx, `
+		INSERT INTO event_streams (partner, environment, last) VALUES ($1, $2, 1)
+		ON CONFLICT (partner, environment) DO UPDATE SET last = event_streams.last + 1
+		RETURNING last, sends`, s.Partner, s.Environment).Scan(&number, &flag)
+	return number, flag == 1, err
+}
+
+func insertEvent(ctx context.Context, tx store.Tx, s Stream, number int64, e Event) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO events (partner, environment, number, id, type, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		s.Partner, s.Environment, number, e.ID, e.Type, string(e.Data), store.Micros(e.CreatedAt))
+	return err
+}
+
+func insertDelivery(ctx context.Context, tx store.Tx, s Stream, number int64, due time.Time) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO webhook_deliveries (partner, environment, number, status, attempt, retries, due_at, claimed_until, attempts)
+		VALUES ($1, $2, $3, 'pending', 0, 0, $4, 0, '[]')`,
+		s.Partner, s.Environment, number, store.Micros(due))
+	return err
+}
+
+// numberOf finds the number of an event of the stream.
+func numberOf(ctx context.Context, tx store.Tx, s Stream, id string) (number int64, found bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT number FROM events WHERE id = $1 AND partner = $2 AND environment = $3`,
+		id, s.Partner, s.Environment).Scan(&number)
+	if store.IsNoRows(err) {
+		return 0, false, nil
+	}
+	return number, err == nil, err
+}
+
+func eventsAfter(ctx context.Context, tx store.Tx, s Stream, number int64, limit int) ([]Event, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT id, type, data, created_at FROM events
+		WHERE partner = $1 AND environment = $2 AND number > $3 ORDER BY number LIMIT $4`,
+		s.Partner, s.Environment, number, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := []Event{}
+	for rows.Next() {
+		e := Event{Partner: s.Partner}
+		var created int64
+		if err := rows.Scan(&e.ID, &e.Type, (*text)(&e.Data), &created); err != nil {
+			return nil, err
+		}
+		e.CreatedAt = store.Time(created)
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}
+
+// text scans a TEXT column into bytes of our own.
+type text json.RawMessage
+
+// Scan implements [sql.Scanner].
+func (t *text) Scan(value any) error {
+	switch v := value.(type) {
+	case string:
+		*t = text(v)
+	case []byte:
+		*t = append(text(nil), v...)
+	default:
+		return fmt.Errorf("a %T where text was stored", value)
+	}
+	return nil
+}
+
+// An endpointRow is an endpoint as it is stored, with what its stream says about it.
+type endpointRow struct {
+	url           string
+	secret        []byte // sealed
+	previous      []byte // sealed; empty: none
+	previousUntil time.Time
+	created       time.Time
+	active        bool
+	advanced      time.Duration
+}
+
+// endpointOf reads the endpoint of the stream.
+func endpointOf(ctx context.Context, tx store.Tx, s Stream) (r endpointRow, found bool, err error) {
+	var until, created, sends, advanced int64
+	err = tx.QueryRow(ctx, `
+		SELECT e.url, e.secret, e.previous, e.previous_until, e.created_at, s.sends, s.advanced
+		FROM webhook_endpoints e JOIN event_streams s ON s.partner = e.partner AND s.environment = e.environment
+		WHERE e.partner = $1 AND e.environment = $2`, s.Partner, s.Environment).
+		Scan(&r.url, &r.secret, &r.previous, &until, &created, &sends, &advanced)
+	if store.IsNoRows(err) {
+		return endpointRow{}, false, nil
+	}
+	r.previousUntil, r.created, r.active = store.Time(until), store.Time(created), sends == 1
+	r.advanced = time.Duration(advanced) * time.Microsecond
+	return r, err == nil, err
+}
+
+// putEndpoint writes the endpoint and switches it on.
+func putEndpoint(ctx context.Context, tx store.Tx, s Stream, r endpointRow, now time.Time) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO webhook_endpoints (partner, environment, url, secret, previous, previous_until, success_at, failed_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)
+		ON CONFLICT (partner, environment) DO UPDATE SET url = excluded.url, secret = excluded.secret,
+			previous = excluded.previous, previous_until = excluded.previous_until, success_at = excluded.success_at`,
+		s.Partner, s.Environment, r.url, r.secret, r.previous, store.Micros(r.previousUntil), store.Micros(now), store.Micros(r.created))
+	return err
+}
+
+// startStream makes the stream send, makes it if there is none, and returns how far its clock is ahead.
+func startStream(ctx context.Context, tx store.Tx, s Stream) (time.Duration, error) {
+	var advanced int64
+	err := tx.QueryRow(ctx, `
+		INSERT INTO event_streams (partner, environment, last, sends) VALUES ($1, $2, 0, 1)
+		ON CONFLICT (partner, environment) DO UPDATE SET sends = 1
+		RETURNING advanced`, s.Partner, s.Environment).Scan(&advanced)
+	return time.Duration(advanced) * time.Microsecond, err
+}
+
+// stopStream makes the stream send no more, and gives up what waits to be sent.
+func stopStream(ctx context.Context, tx store.Tx, s Stream) error {
+	if _, err := tx.Exec(ctx, `UPDATE event_streams SET sends = 0 WHERE partner = $1 AND environment = $2`, s.Partner, s.Environment); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_deliveries SET status = 'failed', claimed_until = 0
+		WHERE partner = $1 AND environment = $2 AND status = 'pending'`, s.Partner, s.Environment)
+	return err
+}
+
+// deleteEndpoint reports whether there was one.
+func deleteEndpoint(ctx context.Context, tx store.Tx, s Stream) (found bool, err error) {
+	n, err := tx.Exec(ctx, `DELETE FROM webhook_endpoints WHERE partner = $1 AND environment = $2`, s.Partner, s.Environment)
+	return n > 0, err
+}
+
+// switchOff stops the stream if a delivery was given up and nothing has succeeded for long, and reports whether it did.
+func switchOff(ctx context.Context, tx store.Tx, s Stream, now time.Time) (off bool, err error) {
+	var one int
+	err = tx.QueryRow(ctx, `
+		SELECT 1 FROM webhook_endpoints e JOIN event_streams s ON s.partner = e.partner AND s.environment = e.environment
+		WHERE e.partner = $1 AND e.environment = $2 AND s.sends = 1 AND e.failed_at > e.success_at AND e.success_at <= $3`,
+		s.Partner, s.Environment, store.Micros(now.Add(-switchOffAfter))).Scan(&one)
+	if store.IsNoRows(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, stopStream(ctx, tx, s)
+}
+
+// advance moves what waits, and what it is measured from, into the past.
+func advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error {
+	for _, query := range []string{`
+		INSERT INTO event_streams (partner, environment, last, advanced) VALUES ($1, $2, 0, CAST($3 AS BIGINT))
+		ON CONFLICT (partner, environment) DO UPDATE SET advanced = event_streams.advanced + excluded.advanced`, `
+		UPDATE webhook_endpoints SET previous_until = previous_until - CAST($3 AS BIGINT),
+			success_at = success_at - CAST($3 AS BIGINT), failed_at = failed_at - CAST($3 AS BIGINT)
+		WHERE partner = $1 AND environment = $2`, `
+		UPDATE webhook_deliveries SET due_at = due_at - CAST($3 AS BIGINT)
+		WHERE partner = $1 AND environment = $2 AND status = 'pending'`,
+	} {
+		if _, err := tx.Exec(ctx, query, s.Partner, s.Environment, by.Microseconds()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A deliveryRow is a delivery as it is stored, with its event.
+type deliveryRow struct {
+	number   int64
+	event    Event
+	status   Status
+	attempt  int
+	retries  int
+	due      time.Time
+	attempts []Attempt
+}
+
+const deliveryColumns = `d.number, d.status, d.attempt, d.retries, d.due_at, d.attempts, e.id, e.type, e.data, e.created_at
+		FROM webhook_deliveries d
+		JOIN events e ON e.partner = d.partner AND e.environment = d.environment AND e.number = d.number`
+
+// deliveries reads the rows of the stream that a condition selects.
+func deliveries(ctx context.Context, tx store.Tx, s Stream, where string, args ...any) ([]deliveryRow, error) {
+	rows, err := tx.Query(ctx, `SELECT `+deliveryColumns+` WHERE d.partner = $1 AND d.environment = $2 AND `+where,
+		append([]any{s.Partner, s.Environment}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	return scanDeliveries(rows, s)
+}
+
+// scanDeliveries reads and closes the rows.
+func scanDeliveries(rows *sql.Rows, s Stream) ([]deliveryRow, error) {
+	defer rows.Close()
+	var all []deliveryRow
+	for rows.Next() {
+		r := deliveryRow{event: Event{Partner: s.Partner}}
+		var due, created int64
+		var attempts []byte
+		if err := rows.Scan(&r.number, &r.status, &r.attempt, &r.retries, &due, (*text)(&attempts),
+			&r.event.ID, &r.event.Type, (*text)(&r.event.Data), &created); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(attempts, &r.attempts); err != nil {
+			return nil, fmt.Errorf("read the attempts of a delivery: %w", err)
+		}
+		r.due, r.event.CreatedAt = store.Time(due), store.Time(created)
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// dueDeliveries reads what the stream has to send now, the longest due first, and nothing that is claimed.
+func dueDeliveries(ctx context.Context, tx store.Tx, e store.Engine, s Stream, now time.Time, limit int) ([]deliveryRow, error) {
+	where := `d.status = 'pending' AND d.due_at <= $3 AND d.claimed_until <= $3 ORDER BY d.due_at, d.number LIMIT $4`
+	if e == store.Postgres {
+		where += ` FOR UPDATE OF d SKIP LOCKED` // what another process is claiming right now is not ours to wait for
+	}
+	return deliveries(ctx, tx, s, where, store.Micros(now), limit)
+}
+
+// parts are the sizes in which lists go to the database: a few, so that few statements need to be prepared.
+var parts = []int{64, 16, 4, 1}
+
+// inParts calls do for the list in such parts.
+func inParts[E any](list []E, do func(part []E) error) error {
+	for _, size := range parts {
+		for len(list) >= size {
+			if err := do(list[:size]); err != nil {
+				return err
+			}
+			list = list[size:]
+		}
+	}
+	return nil
+}
+
+// claim marks the deliveries of the stream as being worked on until then; the zero time gives them back.
+func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, until time.Time) error {
+	return inParts(numbers, func(part []int64) error {
+		args := []any{s.Partner, s.Environment, store.Micros(until)}
+		for _, n := range part {
+			args = append(args, n)
+		}
+		_, err := tx.Exec(ctx, `
+			UPDATE webhook_deliveries SET claimed_until = $3
+			WHERE partner = $1 AND environment = $2 AND number IN (`+binds(4, len(part))+`)`, args...)
+		return err
+	})
+}
+
+// settle writes what came of attempts. A failure changes nothing about a delivery that is not pending any more: it was
+// given up with its endpoint, or another process has delivered it.
+func settle(ctx context.Context, tx store.Tx, all []outcome) error {
+	return inParts(all, func(part []outcome) error {
+		const columns = 8
+		var values strings.Builder
+		args := make([]any, 0, columns*len(part))
+		for i, o := range part {
+			if i > 0 {
+				values.WriteString(`), (`)
+			}
+			values.WriteString(typed(len(args)+1, columns))
+			attempts, err := json.Marshal(o.attempts)
+			if err != nil {
+				return err
+			}
+			args = append(args, o.stream.Partner, o.stream.Environment, string(o.status), string(attempts),
+				o.number, o.attempt, o.retries, store.Micros(o.due))
+		}
+		_, err := tx.Exec(ctx, `
+			WITH o (partner, environment, status, attempts, number, attempt, retries, due_at) AS (VALUES (`+values.String()+`))
+			UPDATE webhook_deliveries AS d SET status = o.status, attempts = o.attempts, attempt = o.attempt,
+				retries = o.retries, due_at = o.due_at, claimed_until = 0
+			FROM o
+			WHERE d.partner = o.partner AND d.environment = o.environment AND d.number = o.number
+				AND (d.status = 'pending' OR o.status = 'delivered')`, args...)
+		return err
+	})
+}
+
+// touch notes when a delivery of the stream succeeded or was given up; a zero time leaves things as they are.
+func touch(ctx context.Context, tx store.Tx, s Stream, success, failure time.Time) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_endpoints SET
+			success_at = CASE WHEN success_at < $3 THEN $3 ELSE success_at END,
+			failed_at = CASE WHEN failed_at < $4 THEN $4 ELSE failed_at END
+		WHERE partner = $1 AND environment = $2`, s.Partner, s.Environment, store.Micros(success), store.Micros(failure))
+	return err
+}
+
+// redeliver makes a delivery due. One that is pending keeps its place in the schedule, another begins anew.
+func redeliver(ctx context.Context, tx store.Tx, s Stream, number int64, now time.Time) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_deliveries SET status = 'pending', due_at = $4,
+			retries = CASE WHEN status = 'pending' THEN retries ELSE 0 END
+		WHERE partner = $1 AND environment = $2 AND number = $3`, s.Partner, s.Environment, number, store.Micros(now))
+	return err
+}
+
+// waiting finds the streams that have something to send now.
+func waiting(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
+	return streams(ctx, tx, `
+		SELECT s.partner, s.environment FROM event_streams s
+		WHERE s.sends = 1 AND EXISTS (
+			SELECT 1 FROM webhook_deliveries d
+			WHERE d.partner = s.partner AND d.environment = s.environment AND d.status = 'pending'
+				AND d.due_at <= $1 AND d.claimed_until <= $1)`, store.Micros(now))
+}
+
+// hopeless finds the streams that [switchOff] is about.
+func hopeless(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
+	return streams(ctx, tx, `
+		SELECT s.partner, s.environment
+		FROM event_streams s JOIN webhook_endpoints e ON e.partner = s.partner AND e.environment = s.environment
+		WHERE s.sends = 1 AND e.failed_at > e.success_at AND e.success_at <= $1`, store.Micros(now.Add(-switchOffAfter)))
+}
+
+func streams(ctx context.Context, tx store.Tx, query string, args ...any) ([]Stream, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Stream
+	for rows.Next() {
+		var s Stream
+		if err := rows.Scan(&s.Partner, &s.Environment); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+// binds is "$first, …" for n values.
+func binds(first, n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", first+i)
+	}
+	return b.String()
+}
+
+// typed is binds for a row of settle, which has to tell PostgreSQL its types: four texts, then numbers.
+func typed(first, n int) string {
+	var b strings.Builder
+	for i := range n {
+		typ := "TEXT"
+		if i >= 4 {
+			typ = "BIGINT"
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "CAST($%d AS %s)", first+i, typ)
+	}
+	return b.String()
+}
+
+// advancedOf is how far the stream's clock is ahead.
+func advancedOf(ctx context.Context, tx store.Tx, s Stream) (time.Duration, error) {
+	var advanced int64
+	err := tx.QueryRow(ctx, `SELECT advanced FROM event_streams WHERE partner = $1 AND environment = $2`,
+		s.Partner, s.Environment).Scan(&advanced)
+	if store.IsNoRows(err) {
+		return 0, nil
+	}
+	return time.Duration(advanced) * time.Microsecond, err
+}
