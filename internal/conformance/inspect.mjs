@@ -1,12 +1,14 @@
-// Lists and calls every tool of a built cmd/mcp with the official inspector's command line, in both protocol eras over
-// both transports, and fails on the first warning: node inspect.mjs BINARY
-import { execFile, spawn } from "node:child_process";
-import { createInterface } from "node:readline";
+// Lists and calls every tool with the official inspector's command line, in both protocol eras, of a built cmd/publicapi
+// over HTTP and of a built cmd/mcp over stdio, and fails on the first warning: node inspect.mjs MCP PUBLICAPI
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { start } from "./demo.mjs";
+import { signIn } from "./oauth.mjs";
 
 // One call for each tool, against the demo registry.
 const calls = {
@@ -17,35 +19,39 @@ const calls = {
   tld_metadata: { tld: "de" },
   market_listings: { limit: 3 },
   batch_lookup: { operations: [{ id: "a", op: "tld_registration_price", params: { tld: "com", op: "renew" } }] },
+  bulk_domains: { op: "verify", domains: ["brewhaven.com"] },
 };
-const writers = ["bulk_domains"]; // left out by -read-only
+const signedIn = "bulk_domains"; // is for signed-in callers alone
 
 const inspector = fileURLToPath(new URL("./node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", import.meta.url));
-const binary = resolve(process.argv[2] ?? "bin/mcp");
-const home = mkdtempSync(join(tmpdir(), "inspector-"));
-const server = spawn(binary, ["-demo", "-read-only", "-http", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "ignore"] });
+const [mcp, publicapi] = [process.argv[2] ?? "bin/mcp", process.argv[3] ?? "bin/publicapi"].map((path) => resolve(path));
+const homes = mkdtempSync(join(tmpdir(), "inspector-"));
+const store = join(homes, "store");
+const demo = await start(publicapi, "-data", store);
 
 try {
-  const [line] = await once(createInterface({ input: server.stdout }), "line");
-  const url = line.replace("listening on ", "") + "/mcp";
-  const stdio = ["--", binary, "-demo", "-read-only"];
+  const { tokens } = await signIn(demo, "domains:write");
   for (const era of ["legacy", "modern"]) {
-    await Promise.all([check("HTTP", era, [url]), check("stdio", era, stdio)]);
+    const http = [demo.url + "/mcp"];
+    const authorized = [...http, "--header", `Authorization: Bearer ${tokens.access_token}`];
+    const stdio = ["--", mcp, "-demo"];
+    const known = ["-e", `NAMEWHARF_TOKEN=${tokens.access_token}`, "--", mcp, "-demo", "-data", store, "-issuer", demo.url];
+    await Promise.all([check("HTTP", era, http, authorized), check("stdio", era, stdio, known)]);
+    await logIn(era, http);
   }
 } finally {
-  server.kill();
-  rmSync(home, { recursive: true });
+  demo.stop();
+  rmSync(homes, { recursive: true });
 }
 
-async function check(transport, era, target) {
+// check lists the tools of a target, and calls them there or, where the caller has to be signed in, at another one.
+async function check(transport, era, target, personal) {
   const { tools } = await inspect(era, target, ["--method", "tools/list", "--strict"]);
   const names = tools.map((tool) => tool.name).sort();
   const expected = Object.keys(calls).sort();
-  if (names.join() !== expected.join()) {
-    throw new Error(`${transport}, ${era}: the tools are ${names}; this script calls ${expected} and knows ${writers}`);
-  }
+  if (names.join() !== expected.join()) throw new Error(`${transport}, ${era}: the tools are ${names}; this script calls ${expected}`);
   for (const name of names) {
-    const result = await inspect(era, target, ["--method", "tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(calls[name])]);
+    const result = await inspect(era, name === signedIn ? personal : target, ["--method", "tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(calls[name])]);
     if (result.isError || !result.structuredContent || JSON.stringify(result.structuredContent) !== JSON.stringify(JSON.parse(result.content[0].text))) {
       throw new Error(`${transport}, ${era}: ${name} answered ${JSON.stringify(result)}`);
     }
@@ -53,16 +59,38 @@ async function check(transport, era, target) {
   console.log(`inspector over ${transport}, ${era}: ${names.length} tools listed and called`);
 }
 
-// inspect returns the JSON that the inspector prints. Anything on its stderr is a warning.
+// logIn has the inspector sign in by itself, in the middle of a call that asks for real prices. It asks for the scopes of
+// the resource's metadata and not for those of the challenge: what takes more needs a token from elsewhere.
+async function logIn(era, target) {
+  demo.person.cookies.clear();
+  const args = { q: "brewhaven.com", require_real_prices: true };
+  const result = await inspect(era, target, ["--quiet", "--method", "tools/call", "--tool-name", "search_domain", "--tool-args-json", JSON.stringify(args)]);
+  if (result.structuredContent.prices_masked) throw new Error(`HTTP, ${era}: signed in, and prices are masked`);
+  console.log(`inspector over HTTP, ${era}: signed in by itself`);
+}
+
+// inspect returns the JSON that the inspector prints. Whatever it says beside that is a warning, but for the address
+// that it sends a person to.
 async function inspect(era, target, args) {
-  const cli = args.concat("--protocol-era", era, "--format", "json");
-  const all = target[0] === "--" ? [inspector, "--cli", ...cli, ...target] : [inspector, "--cli", ...target, ...cli];
-  const env = { ...process.env, HOME: home, NO_COLOR: "1" };
-  const { stdout, stderr } = await new Promise((done, failed) => {
-    execFile(process.execPath, all, { env, timeout: 60_000 }, (error, stdout, stderr) => (error ? failed(new Error(`${all.join(" ")}: ${error.message} ${stdout}`)) : done({ stdout, stderr })));
-  });
-  const warnings = stderr.split("\n").filter((line) => line && !line.startsWith("time=") && !line.startsWith("{"));
-  if (warnings.length > 0) throw new Error(`${all.join(" ")} warns: ${warnings.join("\n")}`);
-  const parsed = JSON.parse(stdout);
+  const before = target.indexOf("--");
+  const cli = args.concat("--protocol-era", era, "--format", "json", "--callback-url", "http://127.0.0.1:0/oauth/callback");
+  const all = before < 0 ? [...target, ...cli] : [...cli, ...target];
+  const env = {
+    ...process.env, NO_COLOR: "1", HOME: mkdtempSync(join(homes, "home-")),
+    MCP_INSPECTOR_SECRET_STORE: "memory", MCP_AUTO_OPEN_ENABLED: "true", BROWSER: "true", // a browser that shows nothing
+  };
+  const child = spawn(process.execPath, [inspector, "--cli", ...all], { env, timeout: 60_000, stdio: ["ignore", "pipe", "pipe"] });
+  const exited = once(child, "exit");
+  let printed = "";
+  child.stdout.on("data", (chunk) => (printed += chunk));
+  const warnings = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    const [, address] = line.match(/^Please navigate to: (http\S+)$/) ?? [];
+    if (address) await demo.person.allow(address);
+    else if (line && !line.startsWith("time=") && !line.startsWith("{")) warnings.push(line);
+  }
+  const [status] = await exited;
+  if (status !== 0 || warnings.length > 0) throw new Error(`${args.join(" ")} over ${target[0]}: status ${status}\n${printed}\n${warnings.join("\n")}`);
+  const parsed = JSON.parse(printed);
   return parsed.result ?? parsed;
 }
