@@ -230,3 +230,52 @@ func TestBaseURLs(t *testing.T) {
 		}
 	}
 }
+
+// vault is a transport that knows the token, or why there is none.
+type vault struct {
+	token string
+	err   error
+}
+
+func (v vault) RoundTrip(r *http.Request) (*http.Response, error) {
+	if v.err != nil {
+		return nil, v.err
+	}
+	with := r.Clone(r.Context())
+	with.Header.Set("Authorization", "Bearer "+v.token)
+	return http.DefaultTransport.RoundTrip(with)
+}
+
+func TestATransportKnowsTheToken(t *testing.T) {
+	t.Parallel()
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%q", r.Header.Get("Authorization")) })
+	ended := fault.New(fault.InvalidToken, "the sign-in has ended").WithHint("sign in again")
+	for _, test := range []struct {
+		name  string
+		vault vault
+		want  string
+		err   error
+	}{
+		{"a token", vault{token: "tok"}, `"Bearer tok"`, nil},
+		{"a sign-in that has ended", vault{err: ended}, "", ended},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			api, err := remote.NewVia(base, test.vault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := api.Call(t.Context(), described().Named("search_domain"), []byte(`{"q":"a"}`))
+			if string(answer.JSON) != test.want || !errors.Is(err, test.err) {
+				t.Errorf("got %s, %v; want %s, %v", answer.JSON, err, test.want, test.err)
+			}
+		})
+	}
+	api, err := remote.NewVia(base, vault{err: errors.New("no route")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.Call(t.Context(), described().Named("search_domain"), []byte(`{"q":"a"}`)); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("another failure of the transport: got %v, want unavailable", err)
+	}
+}
