@@ -110,6 +110,7 @@ type Error struct {
 	Fields  []Field       // the fields at fault, if any
 	Retry   time.Duration // when to try again; zero: not known
 	Scope   string        // the OAuth scope that would help, for [AuthenticationRequired] and [InsufficientScope]
+	Signed  string        // what should have been signed, for [InvalidSignature] where partners try things out
 	wrapped error
 }
 
@@ -143,6 +144,12 @@ func (e Error) WithField(field, reason string) *Error {
 // WithRetry returns a copy that says when to try again.
 func (e Error) WithRetry(after time.Duration) *Error {
 	e.Retry = after
+	return &e
+}
+
+// WithSigned returns a copy that shows what should have been signed.
+func (e Error) WithSigned(canonical string) *Error {
+	e.Signed = canonical
 	return &e
 }
 

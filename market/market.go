@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -135,6 +136,17 @@ func (m *Market) Search(env Environment, query string, limit int) []Hit {
 		hits = append(hits, Hit{offer(f.Entry), f.Match, f.Score})
 	}
 	return hits
+}
+
+// Words are what a label is made of, as a search understands it: words, numbers, and letters that are no word.
+func (m *Market) Words(label string) []string {
+	var room [16]words.Piece
+	pieces := m.lex.Split(room[:0], strings.ToLower(label))
+	all := make([]string, len(pieces))
+	for i, p := range pieces {
+		all[i] = p.Text
+	}
+	return all
 }
 
 // MaxHits bounds the answer of one search.

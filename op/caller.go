@@ -15,18 +15,20 @@ const (
 
 // A Caller is who asks. The zero Caller is anonymous.
 type Caller struct {
-	Account string   // id of the signed-in account; empty: anonymous
-	Scopes  []string // what the account granted
+	Account string   // id of the signed-in account; empty: none
+	Key     string   // id of the credential that signed the request; empty: none
+	Scopes  []string // what the account granted, or the credential may
 }
 
-// Anonymous reports whether nobody is signed in.
-func (c Caller) Anonymous() bool { return c.Account == "" }
+// Anonymous reports whether nobody is signed in and nobody signed.
+func (c Caller) Anonymous() bool { return c.Account == "" && c.Key == "" }
 
 // Has reports whether the caller holds the scope.
 func (c Caller) Has(scope string) bool { return slices.Contains(c.Scopes, scope) }
 
 // Need is nil when the caller holds the scope or none is needed, else a *fault.Error:
-// [fault.AuthenticationRequired] for an anonymous caller, [fault.InsufficientScope] for a signed-in one.
+// [fault.AuthenticationRequired] for an anonymous caller, [fault.InsufficientScope] for a signed-in one,
+// [fault.Forbidden] for one that signed.
 func (c Caller) Need(scope string) error {
 	switch {
 	case scope == "" || c.Has(scope):
@@ -34,6 +36,8 @@ func (c Caller) Need(scope string) error {
 	case c.Anonymous():
 		return fault.New(fault.AuthenticationRequired, "this needs a signed-in caller").
 			WithHint("sign in with OAuth and ask for the scope %s", scope).WithScope(scope)
+	case c.Key != "":
+		return fault.New(fault.Forbidden, "the credential lacks the scope %s", scope).WithHint("ask for a credential that has it")
 	}
 	return fault.New(fault.InsufficientScope, "the access token lacks the scope %s", scope).
 		WithHint("sign in again and ask for it").WithScope(scope)

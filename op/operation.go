@@ -33,6 +33,7 @@ type Operation[In, Out any] struct {
 	Tool   bool   // is offered as an MCP tool
 	Scope  string // the scope that a caller needs; empty: anybody
 	Effect Effect // what it does to the world
+	Keying Keying // what an idempotency key is to it
 
 	Limit  Class                              // the rate limit that a call draws on
 	Cost   func(context.Context, In) []Charge // what a call draws; nil: one of Limit
@@ -51,6 +52,10 @@ type Operation[In, Out any] struct {
 	// Plan stands for Cost and Do where to find out the cost is a part of the work: it returns what a call draws and
 	// what runs then.
 	Plan func(context.Context, In) ([]Charge, func(context.Context) (Out, error))
+
+	// Answer stands for Do where the operation itself encodes what it answers, with [Encode], because the answer is
+	// kept. Out is what the answer is when it is decoded.
+	Answer func(context.Context, In) (Answer, error)
 }
 
 // A Route is a method and a path with {name} wildcards that are fields of the input.
@@ -58,6 +63,7 @@ type Route struct {
 	Method string
 	Path   string
 	Status int // of success; zero: 200
+	Also   int // another status of success, for answers that say so; zero: none
 }
 
 // An Effect says what an operation does to the world.
@@ -69,6 +75,16 @@ const (
 	Writes               // changes something of the caller's, and may destroy
 )
 
+// A Keying says what an idempotency key is to an operation. A request that is repeated with its key has one effect.
+type Keying int
+
+// The keyings.
+const (
+	Unkeyed Keying = iota // no key is taken
+	Keyable               // a key is honoured
+	Keyed                 // a key is required
+)
+
 // A Class names a rate limit.
 type Class string
 
@@ -77,6 +93,9 @@ const (
 	Lookup Class = "lookup" // asks registries
 	Read   Class = "read"   // answers from memory or the store
 )
+
+// Unsigned is the limit class of requests that should be signed but whose signature does not hold, by address.
+const Unsigned Class = "unsigned"
 
 // A Charge is what a call draws on a limit.
 type Charge struct {
@@ -102,6 +121,7 @@ type Op struct {
 	Batch, Tool      bool
 	Scope            string
 	Effect           Effect
+	Keying           Keying
 	Limit            Class
 	Keeps            time.Duration
 	Varies           bool               // different callers may get different answers
@@ -117,9 +137,11 @@ type Op struct {
 
 // An Answer is the encoded result of a call. JSON must not be changed: other calls may share it.
 type Answer struct {
-	JSON   []byte
-	ETag   string // strong, quoted (RFC 9110, section 8.8.3); only of what is fetched with GET
-	Public bool   // holds nothing that only this caller may see
+	JSON     []byte
+	ETag     string // strong, quoted (RFC 9110, section 8.8.3); only of what is fetched with GET
+	Public   bool   // holds nothing that only this caller may see
+	Status   int    // of this answer; zero: that of the route
+	Repeated bool   // it was given before, to the same request, which took effect then
 }
 
 // A Call is an operation about to run: its input is checked, its cost is known.
@@ -172,8 +194,8 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	if (d.Do == nil) == (d.Plan == nil) || d.Doc == "" || d.Title == "" || d.Limit == "" {
-		return nil, errors.New("needs a Title, a Doc, a Limit, and either Do or Plan")
+	if d.ways() != 1 || d.Doc == "" || d.Title == "" || d.Limit == "" {
+		return nil, errors.New("needs a Title, a Doc, a Limit, and one of Do, Plan and Answer")
 	}
 	example, err := json.Marshal(d.Example)
 	if err != nil {
@@ -192,7 +214,7 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	in.Examples = nil
 	return &Op{
 		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
-		Effect: d.Effect, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
+		Effect: d.Effect, Keying: d.Keying, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
 		toolDefaults: toolDefaults,
 		Varies:       d.Varies || d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
 		begin:        d.beginner(set, newFiller(reflect.TypeFor[Out]())),
@@ -202,6 +224,16 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 			return out
 		},
 	}, nil
+}
+
+// ways counts the functions that run the operation.
+func (d Operation[In, Out]) ways() (n int) {
+	for _, given := range [...]bool{d.Do != nil, d.Plan != nil, d.Answer != nil} {
+		if given {
+			n++
+		}
+	}
+	return n
 }
 
 // beginner returns the function behind [Op.Begin]: the known answer if there is one, else check, decode and run.
@@ -224,6 +256,9 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 		var in In
 		if err := json.Unmarshal(raw, &in); err != nil {
 			return nil, fmt.Errorf("decode checked input of %s: %w", o.Name, err)
+		}
+		if d.Answer != nil {
+			return &Call{Charges: o.charge(), run: func(ctx context.Context) (Answer, error) { return d.Answer(ctx, in) }}, nil
 		}
 		charges, do := d.plan(ctx, o, in)
 		return &Call{Charges: charges, run: func(ctx context.Context) (Answer, error) {
@@ -277,6 +312,12 @@ func (r *Reuse[In, Out]) key(ctx context.Context, name string, raw []byte) answe
 // An Appender is an output that writes its own JSON, because it is put together from parts that are JSON already.
 type Appender interface {
 	AppendJSON([]byte) ([]byte, error)
+}
+
+// Encode writes an output as an answer has it: slices are never null. It is for operations that keep their answers.
+func Encode[Out any](out Out) ([]byte, error) {
+	newFiller(reflect.TypeFor[Out]()).fill(reflect.ValueOf(&out).Elem())
+	return encode(out)
 }
 
 // encode is json.Marshal without the escaping of <, > and & that only script blocks in HTML need.

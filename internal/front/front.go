@@ -142,6 +142,7 @@ const (
 	signedInLookups  = 300
 	anonymousReads   = 300
 	signedInReads    = 1500
+	unsigned         = 120 // requests to the partner API whose signature does not hold
 )
 
 // Limits are the quotas of the public API, or nil with -rate-limits off.
@@ -150,8 +151,9 @@ func (s *Settings) Limits(now func() time.Time) *door.Limits {
 		return nil
 	}
 	return door.NewLimits(map[op.Class]door.Quota{
-		op.Lookup: {Anonymous: anonymousLookups, SignedIn: signedInLookups},
-		op.Read:   {Anonymous: anonymousReads, SignedIn: signedInReads},
+		op.Lookup:   {Anonymous: anonymousLookups, SignedIn: signedInLookups},
+		op.Read:     {Anonymous: anonymousReads, SignedIn: signedInReads},
+		op.Unsigned: {Anonymous: unsigned, SignedIn: unsigned}, // which nobody who is signed in draws on
 	}, now)
 }
 

@@ -24,6 +24,7 @@ type Problem struct {
 	Message   string        `json:"message"`
 	RequestID string        `json:"request_id"`
 	Details   []fault.Field `json:"details,omitempty"`
+	Signed    string        `json:"canonical_string,omitempty"`
 }
 
 // A detailed problem is the same as RFC 9457 has it.
@@ -35,6 +36,7 @@ type detailed struct {
 	Code      fault.Code    `json:"code"`
 	RequestID string        `json:"request_id"`
 	Details   []fault.Field `json:"details,omitempty"`
+	Signed    string        `json:"canonical_string,omitempty"`
 }
 
 var errPanic = errors.New("panic")
@@ -98,7 +100,7 @@ func (d *Door) encode(r *http.Request, h http.Header, f *fault.Error) []byte {
 		h.Set("Content-Type", "application/problem+json")
 		return marshal(detailed{
 			Type: d.cfg.BaseURL + "/docs#" + string(f.Code), Title: f.Code.Title(), Status: f.Code.Status(),
-			Detail: f.Message(), Code: f.Code, RequestID: id, Details: f.Fields,
+			Detail: f.Message(), Code: f.Code, RequestID: id, Details: f.Fields, Signed: f.Signed,
 		})
 	}
 	h.Set("Content-Type", "application/json")
@@ -107,7 +109,7 @@ func (d *Door) encode(r *http.Request, h http.Header, f *fault.Error) []byte {
 
 // NewFailure is the error body of f for the request of that id.
 func NewFailure(f *fault.Error, id string) Failure {
-	return Failure{Problem{Code: f.Code, Message: f.Message(), RequestID: id, Details: f.Fields}}
+	return Failure{Problem{Code: f.Code, Message: f.Message(), RequestID: id, Details: f.Fields, Signed: f.Signed}}
 }
 
 func marshal(v any) []byte {

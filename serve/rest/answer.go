@@ -21,6 +21,8 @@ func cacheControl(o *op.Op) string {
 	return fmt.Sprintf("public, max-age=%d", int(o.Keeps/time.Second))
 }
 
+var repeated = []string{"true"}
+
 // answer sends a result.
 func (e *endpoint) answer(w http.ResponseWriter, r *http.Request, a op.Answer) {
 	h := w.Header()
@@ -30,7 +32,14 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request, a op.Answer) {
 		control = e.public
 	}
 	h["Cache-Control"] = control
-	e.send(w, r, e.op.Route.Status, representation{body: a.JSON, etag: a.ETag, mediaType: jsonType, shared: a.Public})
+	status := e.op.Route.Status
+	if a.Status != 0 {
+		status = a.Status
+	}
+	if a.Repeated {
+		h["Idempotency-Replayed"] = repeated
+	}
+	e.send(w, r, status, representation{body: a.JSON, etag: a.ETag, mediaType: jsonType, shared: a.Public})
 }
 
 // A representation is a body that stands, with what is known about it.

@@ -20,6 +20,16 @@ const maxBody = 1 << 20
 // input is the request's input as one JSON object, not yet checked against the schema: the body or the query, and
 // the wildcards of the path. Errors are *[fault.Error].
 func (e *endpoint) input(r *http.Request) ([]byte, error) {
+	return e.gather(r, r.URL.RawQuery, func() ([]byte, error) {
+		if err := checkBody(r.Header); err != nil {
+			return nil, err
+		}
+		return readBody(r)
+	})
+}
+
+// gather puts the input together from the path, the query and, where the operation takes one, the body.
+func (e *endpoint) gather(r *http.Request, rawQuery string, body func() ([]byte, error)) ([]byte, error) {
 	var path map[string]string
 	if len(e.path) > 0 {
 		path = make(map[string]string, len(e.path))
@@ -30,7 +40,7 @@ func (e *endpoint) input(r *http.Request) ([]byte, error) {
 			}
 		}
 	}
-	query, err := parseQuery(r.URL.RawQuery)
+	query, err := parseQuery(rawQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +50,11 @@ func (e *endpoint) input(r *http.Request) ([]byte, error) {
 	if len(query) > 0 {
 		return nil, fault.Invalid(shown(firstKey(query)), "is not a known parameter; the input goes in the body")
 	}
-	body, err := readBody(r)
+	raw, err := body()
 	if err != nil || path == nil {
-		return body, err
+		return raw, err
 	}
-	return e.op.Merge(body, path)
+	return e.op.Merge(raw, path)
 }
 
 // parseQuery is strict where [url.URL.Query] drops what it cannot read. A token in the query is not one for us
@@ -87,15 +97,20 @@ func shown(name string) string {
 	return name[:min(len(name), 40)]
 }
 
-// readBody reads a JSON body of at most maxBody. A body that says it is longer is refused before it is read. A body
-// without a Content-Type is taken for JSON; whether it is JSON the schema check finds out.
+// checkBody wants a body that is sent as JSON, as it is. One without a Content-Type is taken for JSON; whether it is
+// JSON the schema check finds out.
+func checkBody(h http.Header) error {
+	if err := checkType(h["Content-Type"]); err != nil {
+		return err
+	}
+	if len(h["Content-Encoding"]) > 0 {
+		return fault.New(fault.UnsupportedMediaType, "the body is compressed").WithHint("send it as it is, without Content-Encoding")
+	}
+	return nil
+}
+
+// readBody reads a body of at most maxBody. One that says it is longer is refused before it is read.
 func readBody(r *http.Request) ([]byte, error) {
-	if err := checkType(r.Header["Content-Type"]); err != nil {
-		return nil, err
-	}
-	if len(r.Header["Content-Encoding"]) > 0 {
-		return nil, fault.New(fault.UnsupportedMediaType, "the body is compressed").WithHint("send it as it is, without Content-Encoding")
-	}
 	if r.ContentLength > maxBody {
 		return nil, errTooLarge()
 	}

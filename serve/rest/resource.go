@@ -28,9 +28,10 @@ type endpoint struct {
 
 var private = []string{"private, no-store"}
 
-func (s *server) newResource(ops []*op.Op) *resource {
+// newResource joins operations that share a path. More are methods that are answered there besides.
+func (s *server) newResource(ops []*op.Op, more ...string) *resource {
 	res := &resource{server: s, endpoints: map[string]*endpoint{}}
-	methods := []string{http.MethodOptions}
+	methods := more
 	for _, o := range ops {
 		e := s.newEndpoint(o)
 		res.endpoints[o.Route.Method] = e

@@ -17,6 +17,7 @@ type Config struct {
 	Door    *door.Door
 	Set     *op.Set
 	Version string       // of the API, as info.version of its OpenAPI document
+	Partner *Partner     // the partner API; nil: none
 	MCP     string       // the address of the MCP endpoint, for the pages that name it; empty: none
 	Ready   func() error // nil while requests can be answered, else why not, in words for anybody; nil: always ready
 }
@@ -28,6 +29,7 @@ type server struct {
 	resource string // what tokens must be meant for
 	packed   *packer
 	mux      *http.ServeMux
+	signed   *signed // nil: there is no partner API
 }
 
 // New returns the handler of the whole REST API: the routes of the set's operations, /api, /openapi.json, /docs,
@@ -42,7 +44,10 @@ func New(cfg Config) http.Handler {
 		packed: newPacker(), mux: http.NewServeMux(),
 	}
 	for path, methods := range byPath(cfg.Set.All()) {
-		s.mux.Handle(path, s.newResource(methods))
+		s.mux.Handle(path, s.newResource(methods, http.MethodOptions))
+	}
+	if cfg.Partner != nil {
+		s.signed = s.newSigned(cfg.Partner)
 	}
 	s.addPages(cfg)
 	s.mux.HandleFunc("/", s.notFound)
@@ -68,6 +73,10 @@ var (
 // ServeHTTP takes paths as they are: one that would have to be cleaned is unknown, and nothing is redirected, since
 // a redirect turns a POST of some clients into a GET.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.signed != nil && strings.HasPrefix(r.URL.Path, signedPrefix) {
+		s.signed.ServeHTTP(w, r)
+		return
+	}
 	door.REST.Set(w.Header(), r)
 	if !clean(r.URL.Path) {
 		s.notFound(w, r)

@@ -1,0 +1,79 @@
+package partner
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// A Page says where an answer stands in a longer list.
+type Page struct {
+	NextCursor NextCursor `json:"next_cursor" jsonschema:"cursor of the next page; null at the end"`
+}
+
+// A NextCursor is where the next page begins, or null at the end of the list.
+type NextCursor string
+
+// Schema is a text or null.
+func (NextCursor) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Types: []string{"string", "null"}}
+}
+
+// MarshalJSON writes null for an empty cursor.
+func (c NextCursor) MarshalJSON() ([]byte, error) {
+	if c == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(c))
+}
+
+// A Cursor is an opaque position in a list, bound to the party, the list and its filters.
+type Cursor string
+
+const maxCursor = 1024
+
+// Schema is a bounded text.
+func (Cursor) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(maxCursor)}
+}
+
+// A list is what cursors are bound to: the party, the name of the list, and its filters.
+type list struct {
+	keys    *Keys
+	context []byte
+}
+
+func (k *Keys) list(p Party, name string, filters any) (list, error) {
+	text, err := json.Marshal([]any{"cursor", name, p.Partner, p.Environment, filters})
+	return list{k, text}, err
+}
+
+// cursor makes a cursor of a position.
+func (l list) cursor(position any) (NextCursor, error) {
+	text, err := json.Marshal(position)
+	if err != nil {
+		return "", err
+	}
+	return NextCursor(base64.RawURLEncoding.EncodeToString(l.keys.Seal(text, l.context))), nil
+}
+
+// position reads a cursor of the list. It fails with [fault.Validation] on cursor.
+func (l list) position(c Cursor, to any) error {
+	sealed, err := base64.RawURLEncoding.DecodeString(string(c))
+	var text []byte
+	if err == nil {
+		text, err = l.keys.Open(sealed, l.context)
+	}
+	if err != nil {
+		return fault.Invalid("cursor", "does not belong to this list with these filters").
+			WithHint("send next_cursor of the page before with its other parameters, or leave it out to begin again")
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("decode a sealed cursor: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package partner
+
+import "testing"
+
+// A partner's day, from the search to the refund.
+func TestDay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *stand) {
+		found := s.ok(s.get(root+"/domains/search?q=coffee"), 200)
+		t.Log(found.body)
+		s.ok(s.get(root+"/domains/brewhaven.example"), 200)
+		s.ok(s.get(root+"/availability?domain=brewhaven.example"), 200)
+		s.ok(s.get(root+"/availability?domain=nobody.example"), 200)
+		s.ok(s.get(root+"/pricing?domain=brewhaven.example"), 200)
+		quote := s.ok(s.post(root+"/quotes", `{"domain":"brewhaven.example"}`), 201)
+		t.Log(quote.body)
+		order := s.ok(s.order(`{"quote_id":"`+quote.text("quote_id")+`"}`), 201)
+		t.Log(order.body)
+		id := order.text("public_id")
+		s.ok(s.get(root+"/availability?domain=brewhaven.example"), 200)
+		s.ok(s.get(root+"/orders/"+id), 200)
+		s.ok(s.get(root+"/orders"), 200)
+		s.ok(s.post(root+"/sandbox/orders/"+id+"/advance", ""), 200)
+		s.ok(s.post(root+"/refunds", `{"order_id":"`+id+`","reason":"second thoughts"}`), 201)
+		s.ok(s.get(root+"/events?limit=2"), 200)
+		s.ok(s.post(root+"/sandbox/clock", `{"advance_seconds":60}`), 200)
+	})
+}

@@ -1,0 +1,300 @@
+package partner
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/op"
+)
+
+// MaxResults is how many names a search finds at most (section 8 of the contract): there is no bulk export.
+const MaxResults = 5
+
+// answersHold is how long an answer about the inventory may be given again, as long as no listing changes.
+const answersHold = time.Minute
+
+// inventory is the market as partners see it. What was sold through this process is not shown as available by it, though
+// the market's index would follow the database a moment later only.
+type inventory struct {
+	market *market.Market
+
+	mu      sync.Mutex
+	running *refresh // the one that reads the database now
+	next    *refresh // begins when that one ends
+	wait    sync.WaitGroup
+}
+
+// A refresh brings the index up to the database.
+type refresh struct {
+	done chan struct{}
+	err  error
+}
+
+func newInventory(m *market.Market) *inventory { return &inventory{market: m} }
+
+func (i *inventory) close() { i.wait.Wait() }
+
+// changed returns when this process shows what is committed. Calls that come while the index is brought up to the
+// database share the next time that this is done.
+func (i *inventory) changed(ctx context.Context) error {
+	i.mu.Lock()
+	r := i.next
+	if r == nil {
+		r = &refresh{done: make(chan struct{})}
+		if i.running == nil {
+			i.begin(r)
+		} else {
+			i.next = r
+		}
+	}
+	i.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// begin starts a refresh. The caller holds i.mu.
+func (i *inventory) begin(r *refresh) {
+	i.running, i.next = r, nil
+	i.wait.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), refreshTime)
+		defer cancel()
+		r.err = i.market.Refresh(ctx)
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		close(r.done)
+		i.running = nil
+		if i.next != nil {
+			i.begin(i.next)
+		}
+	})
+}
+
+const refreshTime = 10 * time.Second
+
+// DomainText is a domain name, in Unicode or A-label form.
+type DomainText string
+
+// Schema is a bounded text.
+func (DomainText) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(253)}
+}
+
+func (d DomainText) parse(field string) (fqdn.Name, error) {
+	name, err := fqdn.Parse(string(d))
+	if err != nil {
+		return fqdn.Name{}, fault.Invalid(field, "%s", err.Error())
+	}
+	return name, nil
+}
+
+// Query is what to search for.
+type Query string
+
+// Schema is a bounded text.
+func (Query) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", MinLength: new(2), MaxLength: new(200)}
+}
+
+// A SearchIn asks for names that fit words.
+type SearchIn struct {
+	Q Query `json:"q" jsonschema:"words, a phrase or a name"`
+}
+
+// A SearchOut is the names that fit, best first.
+type SearchOut struct {
+	Query   Query `json:"query"`
+	Count   int   `json:"count"`
+	Results []Hit `json:"results"`
+}
+
+// A Hit is a name that is for sale and fits.
+type Hit struct {
+	Domain     string `json:"domain"`
+	TLD        string `json:"tld"`
+	Available  bool   `json:"available"`
+	PriceCents int64  `json:"price_cents"`
+	Currency   string `json:"currency"`
+	Match      Match  `json:"match"`
+}
+
+// Match says why a name was found.
+type Match market.Match
+
+// Schema is the enumeration of the ways.
+func (Match) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{string(market.Exact), string(market.Keyword), string(market.Semantic)}}
+}
+
+// A DomainIn names a domain in the path.
+type DomainIn struct {
+	Name DomainText `json:"name" jsonschema:"the domain name"`
+}
+
+// A DomainOut is a name that is for sale, with what is known of it.
+type DomainOut struct {
+	Domain     string    `json:"domain"`
+	Unicode    string    `json:"unicode"`
+	TLD        string    `json:"tld"`
+	Available  bool      `json:"available"`
+	PriceCents int64     `json:"price_cents"`
+	Currency   string    `json:"currency"`
+	ListedAt   time.Time `json:"listed_at"`
+	Metadata   Metadata  `json:"metadata"`
+}
+
+// Metadata is what a name is made of, and what its seller says.
+type Metadata struct {
+	Length      int      `json:"length" jsonschema:"characters before the suffix"`
+	Words       []string `json:"words" jsonschema:"the words that it is made of"`
+	IDN         bool     `json:"idn" jsonschema:"whether it has characters beyond ASCII"`
+	Description string   `json:"description,omitzero"`
+	Keywords    []string `json:"keywords"`
+}
+
+// A PriceIn names a domain in the query.
+type PriceIn struct {
+	Domain DomainText `json:"domain" jsonschema:"the domain name"`
+}
+
+// An AvailabilityOut says whether a name can be bought here, and for what.
+type AvailabilityOut struct {
+	Domain     string `json:"domain"`
+	Available  bool   `json:"available"`
+	PriceCents int64  `json:"price_cents,omitzero" jsonschema:"where it is available"`
+	Currency   string `json:"currency,omitzero"`
+}
+
+// A PricingOut is what a name costs.
+type PricingOut struct {
+	Domain          string `json:"domain"`
+	BuyNowCents     int64  `json:"buy_now_cents"`
+	FloorPriceCents int64  `json:"floor_price_cents" jsonschema:"the least that the seller takes"`
+	Currency        string `json:"currency"`
+}
+
+// reuse lets answers about an environment's inventory be given again until it changes.
+func reuse[In, Out any](a *API) *op.Reuse[In, Out] {
+	return &op.Reuse[In, Out]{
+		For:   func(In, Out) time.Duration { return answersHold },
+		View:  func(ctx context.Context) string { return string(party(ctx).Environment) },
+		Stamp: a.cfg.Market.Version,
+	}
+}
+
+func (a *API) searchDomains() op.Operation[SearchIn, SearchOut] {
+	return op.Operation[SearchIn, SearchOut]{
+		Name:  "partner_search_domains",
+		Title: "Search names for sale",
+		Doc: "The names for sale that fit words best, at most 5, by name, by word and by meaning. " +
+			"Use it to offer a buyer something; fewer are found where fewer fit.",
+		Route: op.Route{Method: "GET", Path: root + "/domains/search"},
+		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Reuse:   reuse[SearchIn, SearchOut](a),
+		Example: SearchIn{Q: "coffee shop"},
+		Do: func(ctx context.Context, in SearchIn) (SearchOut, error) {
+			out := SearchOut{Query: in.Q}
+			for _, h := range a.cfg.Market.Search(party(ctx).Environment, string(in.Q), MaxResults) {
+				out.Results = append(out.Results, Hit{
+					Domain: h.Domain.String(), TLD: a.suffixOf(h.Domain), Available: true,
+					PriceCents: h.PriceCents, Currency: h.Currency, Match: Match(h.Match),
+				})
+			}
+			out.Count = len(out.Results)
+			return out, nil
+		},
+	}
+}
+
+func (a *API) getDomain() op.Operation[DomainIn, DomainOut] {
+	return op.Operation[DomainIn, DomainOut]{
+		Name:  "partner_get_domain",
+		Title: "Look at a name for sale",
+		Doc:   "Price and description of a name that is for sale. A name that is not listed is not found.",
+		Route: op.Route{Method: "GET", Path: root + "/domains/{name}"},
+		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Reuse:   reuse[DomainIn, DomainOut](a),
+		Example: DomainIn{Name: "brewhaven.example"},
+		Do: func(ctx context.Context, in DomainIn) (DomainOut, error) {
+			l, err := a.listing(ctx, "name", in.Name)
+			if err != nil {
+				return DomainOut{}, err
+			}
+			label := l.Domain.Label()
+			if l.Domain.IDN() {
+				label, _, _ = strings.Cut(l.Domain.Unicode(), ".")
+			}
+			return DomainOut{
+				Domain: l.Domain.String(), Unicode: l.Domain.Unicode(), TLD: a.suffixOf(l.Domain), Available: true,
+				PriceCents: l.PriceCents, Currency: l.Currency, ListedAt: l.ListedAt,
+				Metadata: Metadata{
+					Length: len([]rune(label)), Words: a.cfg.Market.Words(label), IDN: l.Domain.IDN(),
+					Description: l.Description, Keywords: l.Keywords,
+				},
+			}, nil
+		},
+	}
+}
+
+func (a *API) availability() op.Operation[PriceIn, AvailabilityOut] {
+	return op.Operation[PriceIn, AvailabilityOut]{
+		Name:  "partner_availability",
+		Title: "Ask whether a name can be bought",
+		Doc:   "Whether a name is for sale here, and its price. A name that is not listed is not available, which is no error.",
+		Route: op.Route{Method: "GET", Path: root + "/availability"},
+		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Reuse:   reuse[PriceIn, AvailabilityOut](a),
+		Example: PriceIn{Domain: "brewhaven.example"},
+		Do: func(ctx context.Context, in PriceIn) (AvailabilityOut, error) {
+			name, err := in.Domain.parse("domain")
+			if err != nil {
+				return AvailabilityOut{}, err
+			}
+			offer, ok := a.cfg.Market.Get(party(ctx).Environment, name)
+			return AvailabilityOut{name.String(), ok, offer.PriceCents, offer.Currency}, nil
+		},
+	}
+}
+
+func (a *API) pricing() op.Operation[PriceIn, PricingOut] {
+	return op.Operation[PriceIn, PricingOut]{
+		Name:  "partner_pricing",
+		Title: "Ask for the price of a name",
+		Doc:   "Buy-now price and floor price of a name that is for sale. A name that is not listed is not found.",
+		Route: op.Route{Method: "GET", Path: root + "/pricing"},
+		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Reuse:   reuse[PriceIn, PricingOut](a),
+		Example: PriceIn{Domain: "brewhaven.example"},
+		Do: func(ctx context.Context, in PriceIn) (PricingOut, error) {
+			l, err := a.listing(ctx, "domain", in.Domain)
+			if err != nil {
+				return PricingOut{}, err
+			}
+			return PricingOut{l.Domain.String(), l.PriceCents, l.FloorPriceCents, l.Currency}, nil
+		},
+	}
+}
+
+// listing finds a name that is for sale.
+func (a *API) listing(ctx context.Context, field string, text DomainText) (market.Listing, error) {
+	name, err := text.parse(field)
+	if err != nil {
+		return market.Listing{}, err
+	}
+	return a.cfg.Market.Listing(ctx, party(ctx).Environment, name)
+}
+
+func (a *API) suffixOf(name fqdn.Name) string {
+	suffix, _ := a.cfg.Suffixes.Of(name)
+	return suffix.String()
+}

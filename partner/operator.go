@@ -1,0 +1,349 @@
+package partner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/ledger"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Operator runs the partner business: who the partners are, what their credentials may do, and what becomes of their
+// orders. What an operator changes stands in the audit log. It works beside a running service: what it revokes is refused
+// there within [Staleness], and what it causes is delivered from there.
+type Operator struct {
+	db   *store.DB
+	keys *Keys
+	now  func() time.Time
+	name string
+	business
+}
+
+// NewOperator returns an operator who is called by a name in the audit log. It panics without one.
+func NewOperator(db *store.DB, keys *Keys, now func() time.Time, name string) *Operator {
+	if name == "" {
+		panic("partner: the operator has no name")
+	}
+	return &Operator{db, keys, now, name, newBusiness(db, keys, now, slog.New(slog.DiscardHandler), nil)}
+}
+
+// A Partner is who sells our names.
+type Partner struct {
+	ID        string
+	Name      string
+	Terms     Terms
+	Created   time.Time
+	Suspended time.Time // zero: it is not
+}
+
+const maxPartnerName = 200 // characters
+
+// DefaultTerms are those of a partner with whom nothing else is agreed.
+func DefaultTerms() Terms { return Terms{Rates: ledger.DefaultRates()} }
+
+// check refuses terms that cannot be.
+func (t Terms) check() error {
+	if t.ReviewLimitCents < 0 {
+		return fault.Invalid("review_limit_cents", "must not be negative")
+	}
+	for _, r := range []struct {
+		field string
+		rate  ledger.BasisPoints
+	}{{"service_bp", t.Rates.Service}, {"partner_bp", t.Rates.Partner}, {"broker_bp", t.Rates.Broker}, {"referral_bp", t.Rates.Referral}} {
+		if r.rate < 0 || r.rate > ledger.Whole {
+			return fault.Invalid(r.field, "must be from 0 to %d", ledger.Whole)
+		}
+	}
+	return nil
+}
+
+// CreatePartner makes a partner. It fails with [fault.Validation].
+func (o *Operator) CreatePartner(ctx context.Context, name string, terms Terms) (Partner, error) {
+	name = strings.TrimSpace(name)
+	if name == "" || len([]rune(name)) > maxPartnerName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return Partner{}, fault.Invalid("name", "must have 1 to %d printable characters", maxPartnerName)
+	}
+	if err := terms.check(); err != nil {
+		return Partner{}, err
+	}
+	p := Partner{ID: store.NewID("prt"), Name: name, Terms: terms, Created: store.Time(store.Micros(o.now()))}
+	err := o.db.Tx(ctx, func(tx store.Tx) error {
+		if err := insertPartner(ctx, tx, p); err != nil {
+			return err
+		}
+		return o.record(ctx, tx, "partner.create", p.ID, name)
+	})
+	if err != nil {
+		return Partner{}, fmt.Errorf("create a partner: %w", err)
+	}
+	return p, nil
+}
+
+// Partners are all partners, the oldest first.
+func (o *Operator) Partners(ctx context.Context) (all []Partner, err error) {
+	err = o.db.Read(ctx, func(tx store.Tx) error {
+		all, err = selectPartners(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list partners: %w", err)
+	}
+	return all, nil
+}
+
+// SetTerms changes a partner's terms, for sales from then on. It fails with [fault.NotFound] and [fault.Validation].
+func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms Terms) error {
+	if err := terms.check(); err != nil {
+		return err
+	}
+	return o.change(ctx, "partner.terms", partnerID, "", errNoPartner, func(tx store.Tx) (int64, error) {
+		return updateTerms(ctx, tx, partnerID, terms)
+	})
+}
+
+// Suspend refuses all credentials of a partner until [Operator.Resume]. It fails with [fault.NotFound].
+func (o *Operator) Suspend(ctx context.Context, partnerID, reason string) error {
+	return o.suspend(ctx, "partner.suspend", partnerID, reason, store.Micros(o.now()))
+}
+
+// Resume ends that.
+func (o *Operator) Resume(ctx context.Context, partnerID, reason string) error {
+	return o.suspend(ctx, "partner.resume", partnerID, reason, 0)
+}
+
+func (o *Operator) suspend(ctx context.Context, action, partnerID, reason string, at int64) error {
+	return o.change(ctx, action, partnerID, reason, errNoPartner, func(tx store.Tx) (int64, error) {
+		return tx.Exec(ctx, `UPDATE partners SET suspended_at = $1 WHERE id = $2`, at, partnerID)
+	})
+}
+
+// change runs a change of one row and records it, or fails with missing where there is no such row.
+func (o *Operator) change(ctx context.Context, action, subject, reason string, missing func() error, do func(tx store.Tx) (int64, error)) error {
+	err := o.db.Tx(ctx, func(tx store.Tx) error {
+		n, err := do(tx)
+		if err == nil && n == 0 {
+			err = missing()
+		}
+		if err != nil {
+			return err
+		}
+		return o.record(ctx, tx, action, subject, reason)
+	})
+	return within(action, err)
+}
+
+func errNoPartner() error { return fault.New(fault.NotFound, "there is no such partner") }
+func errNoCredential() error {
+	return fault.New(fault.NotFound, "there is no such credential, or it is revoked")
+}
+
+// record writes a line of the audit log.
+func (o *Operator) record(ctx context.Context, tx store.Tx, action, subject, reason string) error {
+	return o.desk.Record(ctx, tx, o.name, action, subject, reason)
+}
+
+// A Credential is what a partner signs with, without its secrets.
+type Credential struct {
+	KeyID       string
+	Partner     string
+	Environment Environment
+	Scopes      []string
+	Secrets     int // that are good now: two while it is being changed
+	Created     time.Time
+	Revoked     time.Time // zero: it is not
+}
+
+// An Issued secret is shown once.
+type Issued struct {
+	KeyID  string
+	Secret string
+}
+
+// CreateCredential makes a credential with the scopes, separated by commas or spaces. It fails with [fault.NotFound] and
+// [fault.Validation].
+func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env Environment, scopes string) (Issued, error) {
+	given, err := parseScopes(scopes)
+	if err != nil {
+		return Issued{}, err
+	}
+	prefix, ok := prefixes[env]
+	if !ok {
+		return Issued{}, fault.Invalid("environment", "must be %s or %s", market.Sandbox, market.Live)
+	}
+	issued := Issued{KeyID: store.NewID(prefix.key), Secret: newSecret(env)}
+	c := Credential{KeyID: issued.KeyID, Partner: partnerID, Environment: env, Scopes: given, Created: o.now()}
+	err = o.db.Tx(ctx, func(tx store.Tx) error {
+		if err := insertCredential(ctx, tx, c); err != nil {
+			return err
+		}
+		if err := o.insertSecret(ctx, tx, c.KeyID, 1, issued.Secret); err != nil {
+			return err
+		}
+		return o.record(ctx, tx, "credential.create", c.KeyID, strings.Join(given, " "))
+	})
+	if store.IsForeignKey(err) {
+		return Issued{}, errNoPartner()
+	}
+	if err != nil {
+		return Issued{}, fmt.Errorf("create a credential: %w", err)
+	}
+	return issued, nil
+}
+
+// SecretOverlap is how long the secret before is usually good beside its successor.
+const SecretOverlap = 24 * time.Hour
+
+// RotateSecret gives a credential another secret. The one before is good for the overlap, so that a partner can change it
+// without a gap; zero ends it at once. It fails with [fault.NotFound], and with [fault.Conflict] while the secret before
+// that is still good.
+func (o *Operator) RotateSecret(ctx context.Context, keyID string, overlap time.Duration) (Issued, error) {
+	var issued Issued
+	err := o.db.Tx(ctx, func(tx store.Tx) error {
+		now := o.now()
+		env, last, good, err := standingOf(ctx, tx, keyID, now)
+		switch {
+		case store.IsNoRows(err):
+			return errNoCredential()
+		case err != nil:
+			return err
+		case good > 1:
+			return fault.New(fault.Conflict, "the secret is being changed already").WithHint("wait until the one before has ended")
+		}
+		if err := endSecrets(ctx, tx, keyID, now.Add(overlap)); err != nil {
+			return err
+		}
+		issued = Issued{KeyID: keyID, Secret: newSecret(env)}
+		if err := o.insertSecret(ctx, tx, keyID, last+1, issued.Secret); err != nil {
+			return err
+		}
+		return o.record(ctx, tx, "credential.rotate", keyID, "the secret before ends in "+overlap.String())
+	})
+	if err != nil {
+		return Issued{}, within("rotate a secret", err)
+	}
+	return issued, nil
+}
+
+func (o *Operator) insertSecret(ctx context.Context, tx store.Tx, keyID string, number int, secret string) error {
+	return insertSecret(ctx, tx, keyID, number, o.keys.Seal([]byte(secret), secretContext(keyID, number)), o.now())
+}
+
+// RevokeCredential ends a credential, for good. It fails with [fault.NotFound].
+func (o *Operator) RevokeCredential(ctx context.Context, keyID, reason string) error {
+	return o.change(ctx, "credential.revoke", keyID, reason, errNoCredential, func(tx store.Tx) (int64, error) {
+		return tx.Exec(ctx, `UPDATE partner_credentials SET revoked_at = $1 WHERE key_id = $2 AND revoked_at = 0`, store.Micros(o.now()), keyID)
+	})
+}
+
+// Credentials are those of a partner, or of all where partnerID is empty, the oldest first.
+func (o *Operator) Credentials(ctx context.Context, partnerID string) (all []Credential, err error) {
+	err = o.db.Read(ctx, func(tx store.Tx) error {
+		all, err = selectCredentials(ctx, tx, partnerID, o.now())
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list credentials: %w", err)
+	}
+	return all, nil
+}
+
+// Orders is a page of the orders of all partners, the newest first.
+func (o *Operator) Orders(ctx context.Context, f sale.Filter) (sale.Page, error) {
+	return o.desk.List(ctx, sale.Party{}, f)
+}
+
+// Order is an order of any partner. It fails with [fault.NotFound].
+func (o *Operator) Order(ctx context.Context, id string) (sale.Order, error) {
+	return o.desk.Order(ctx, sale.Party{}, id)
+}
+
+// Act does an action to an order of any partner, by the partner's clock. It fails with [fault.NotFound], and with
+// [fault.Conflict] when the order does not allow it as it stands.
+func (o *Operator) Act(ctx context.Context, id string, a sale.Action, reason string) (acted sale.Order, err error) {
+	before, err := o.Order(ctx, id)
+	if err != nil {
+		return sale.Order{}, err
+	}
+	by := sale.Actor{Name: o.name, Reason: reason}
+	err = o.db.Tx(ctx, func(tx store.Tx) error {
+		now, err := timeOf(ctx, tx, o.now(), Party{Partner: before.Partner, Environment: Environment(before.Environment)})
+		if err != nil {
+			return err
+		}
+		acted, err = o.desk.Act(ctx, tx, id, a, by, now)
+		return err
+	})
+	return acted, err
+}
+
+// Flag makes sales of a domain wait for a person from now on; Unflag ends that.
+func (o *Operator) Flag(ctx context.Context, domain fqdn.Name, reason string) error {
+	return o.db.Tx(ctx, func(tx store.Tx) error {
+		return o.desk.Flag(ctx, tx, domain, sale.Actor{Name: o.name, Reason: reason})
+	})
+}
+
+// Unflag ends what Flag began. Orders that are held stay so until they are cleared.
+func (o *Operator) Unflag(ctx context.Context, domain fqdn.Name, reason string) error {
+	return o.db.Tx(ctx, func(tx store.Tx) error {
+		return o.desk.Unflag(ctx, tx, domain, sale.Actor{Name: o.name, Reason: reason})
+	})
+}
+
+// Flagged are the domains whose sales wait for a person.
+func (o *Operator) Flagged(ctx context.Context) ([]fqdn.Name, error) { return o.desk.Flagged(ctx) }
+
+// Deliveries is a page of a partner's deliveries, the latest events first, and the cursor of the next.
+func (o *Operator) Deliveries(ctx context.Context, partnerID string, env Environment, f event.DeliveryFilter) ([]event.Delivery, string, error) {
+	return o.events.Deliveries(ctx, Party{Partner: partnerID, Environment: env}.stream(), f)
+}
+
+// Redeliver has an event sent to a partner once more. It fails with [fault.NotFound] and [fault.Conflict].
+func (o *Operator) Redeliver(ctx context.Context, partnerID string, env Environment, id string) (event.Delivery, error) {
+	d, err := o.events.Redeliver(ctx, Party{Partner: partnerID, Environment: env}.stream(), id)
+	if err != nil {
+		return event.Delivery{}, err
+	}
+	err = o.db.Tx(ctx, func(tx store.Tx) error { return o.record(ctx, tx, "webhook.redeliver", id, "") })
+	return d, err
+}
+
+// CheckLedger holds the ledger against itself and against the orders.
+func (o *Operator) CheckLedger(ctx context.Context) (ledger.Report, error) {
+	return ledger.Check(ctx, o.db, claims)
+}
+
+// Audit is what operators and partners did, the newest first: at most limit lines before the one with the id, from the
+// newest on where that is empty, and only about the subject where that is not.
+func (o *Operator) Audit(ctx context.Context, subject, before string, limit int) ([]sale.Record, error) {
+	return o.desk.Records(ctx, subject, before, limit)
+}
+
+// Seed puts the inventory of the sandbox up for sale, see [Seed].
+func (o *Operator) Seed(ctx context.Context) (market.Report, error) {
+	report, err := Seed(ctx, o.db)
+	if err != nil {
+		return report, err
+	}
+	return report, o.db.Tx(ctx, func(tx store.Tx) error {
+		return o.record(ctx, tx, "sandbox.seed", string(market.Sandbox), fmt.Sprintf("%d names", report.Rows-len(report.Bad)))
+	})
+}
+
+// within says what failed; a fault is the caller's to read as it is.
+func within(doing string, err error) error {
+	if f := (*fault.Error)(nil); err == nil || errors.As(err, &f) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,166 @@
+package partner
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/store"
+)
+
+// Bounds of the test clock.
+const (
+	maxStep  = 366 * 24 * time.Hour      // at once
+	maxAhead = 50 * 366 * 24 * time.Hour // in all
+)
+
+// Seconds is how far to go.
+type Seconds int64
+
+// Schema is a bounded integer.
+func (Seconds) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Minimum: new(1.0), Maximum: new(maxStep.Seconds())}
+}
+
+// A ClockIn moves the test clock.
+type ClockIn struct {
+	AdvanceSeconds Seconds `json:"advance_seconds" jsonschema:"how far to move the clock on; it never goes back"`
+}
+
+// A ClockOut is what the test clock shows.
+type ClockOut struct {
+	Now          time.Time `json:"now"`
+	AheadSeconds int64     `json:"ahead_seconds" jsonschema:"how far it is ahead of the real one"`
+}
+
+// inSandbox hides the sandbox's own operations from everybody else.
+func inSandbox(ctx context.Context) (Party, error) {
+	p := party(ctx)
+	if p.Environment != market.Sandbox {
+		return Party{}, fault.New(fault.NotFound, "there is nothing at this path").WithHint("it is the sandbox's: sign with a sandbox credential")
+	}
+	return p, nil
+}
+
+func (a *API) advanceClock() op.Operation[ClockIn, ClockOut] {
+	return op.Operation[ClockIn, ClockOut]{
+		Name:  "partner_advance_clock",
+		Title: "Move the test clock",
+		Doc: "Moves the partner's clock in the sandbox on: quotes expire and webhooks are retried as if the time had passed. " +
+			"Signatures go by the real clock.",
+		Route: op.Route{Method: "POST", Path: root + "/sandbox/clock"},
+		Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable, Varies: true,
+		Example: ClockIn{AdvanceSeconds: 600},
+		Answer: func(ctx context.Context, in ClockIn) (op.Answer, error) {
+			p, err := inSandbox(ctx)
+			if err != nil {
+				return op.Answer{}, err
+			}
+			answer, did, err := once(ctx, a, http.StatusOK, false, func(ctx context.Context, tx store.Tx, now time.Time) (ClockOut, error) {
+				return a.advance(ctx, tx, p, now, time.Duration(in.AdvanceSeconds)*time.Second)
+			})
+			if did {
+				a.events.Wake(p.stream())
+			}
+			return answer, err
+		},
+	}
+}
+
+// advance moves the clock of a party, which shows now.
+func (a *API) advance(ctx context.Context, tx store.Tx, p Party, now time.Time, by time.Duration) (ClockOut, error) {
+	var ahead int64
+	err := tx.QueryRow(ctx, `
+		UPDATE partners SET sandbox_ahead = sandbox_ahead + $1 WHERE id = $2 AND sandbox_ahead <= $3 RETURNING sandbox_ahead`,
+		by.Microseconds(), p.Partner, (maxAhead - by).Microseconds()).Scan(&ahead)
+	if store.IsNoRows(err) {
+		return ClockOut{}, fault.Invalid("advance_seconds", "would take the clock more than 50 years ahead")
+	}
+	if err != nil {
+		return ClockOut{}, fmt.Errorf("move a clock: %w", err)
+	}
+	if err := a.events.Advance(ctx, tx, p.stream(), by); err != nil {
+		return ClockOut{}, err
+	}
+	return ClockOut{Now: now.Add(by).UTC(), AheadSeconds: ahead / time.Second.Microseconds()}, nil
+}
+
+// A Play is what the operator would do.
+type Play string
+
+// The plays.
+const (
+	PlayAdvance Play = "advance" // one state on
+	PlayHold    Play = "hold"
+	PlayClear   Play = "clear"
+	PlayFail    Play = "fail" // cancels
+)
+
+// Schema is the enumeration of the plays.
+func (Play) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{string(PlayAdvance), string(PlayHold), string(PlayClear), string(PlayFail)}}
+}
+
+// A PlayIn names an order and what to do with it.
+type PlayIn struct {
+	PublicID Text `json:"public_id" jsonschema:"the order's id"`
+	Play     Play `json:"play"`
+}
+
+func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
+	return op.Operation[PlayIn, sale.Order]{
+		Name:  "partner_play_order",
+		Title: "Play the operator",
+		Doc: "Does to an order in the sandbox what the operator does to a real one: advance takes it one state on, up to SETTLED; " +
+			"hold and clear its review; fail cancels it.",
+		Route: op.Route{Method: "POST", Path: root + "/sandbox/orders/{public_id}/{play}"},
+		Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable, Varies: true,
+		Example: PlayIn{PublicID: "ord_06bqexample0000000000000000", Play: PlayAdvance},
+		Answer: func(ctx context.Context, in PlayIn) (op.Answer, error) {
+			p, err := inSandbox(ctx)
+			if err != nil {
+				return op.Answer{}, err
+			}
+			o, err := a.desk.Order(ctx, p.seller(), string(in.PublicID))
+			if err != nil {
+				return op.Answer{}, err
+			}
+			by := sale.Actor{Name: "partner " + p.Partner, Reason: "sandbox", Party: p.seller()}
+			answer, did, err := once(ctx, a, http.StatusOK, false, func(ctx context.Context, tx store.Tx, now time.Time) (sale.Order, error) {
+				action, err := in.Play.action(o)
+				if err != nil {
+					return sale.Order{}, err
+				}
+				return a.desk.Act(ctx, tx, string(in.PublicID), action, by, now)
+			})
+			if did {
+				a.sold(ctx, p)
+			}
+			return answer, err
+		},
+	}
+}
+
+// action is what a play does to an order as it stands.
+func (p Play) action(o sale.Order) (sale.Action, error) {
+	switch p {
+	case PlayHold:
+		return sale.Hold, nil
+	case PlayClear:
+		return sale.Clear, nil
+	case PlayFail:
+		return sale.Cancel, nil
+	}
+	action, ok := o.Status.Next()
+	if !ok {
+		return "", fault.New(fault.Conflict, "the order is %s, which is an end", o.Status)
+	}
+	return action, nil
+}

@@ -1,0 +1,162 @@
+package partner
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/namewharf/namewharf/fault"
+)
+
+// The headers of a signed request (section 5.1 of the contract).
+const (
+	HeaderKeyID     = "X-Service-Key-Id"
+	HeaderTimestamp = "X-Service-Timestamp"
+	HeaderNonce     = "X-Service-Nonce"
+	HeaderSignature = "X-Service-Signature"
+	HeaderIdem      = "Idempotency-Key"
+)
+
+// signatureVersion begins every signature.
+const signatureVersion = "v1="
+
+// emptyBody is the digest that stands for no body, and for any body of GET and HEAD.
+var emptyBody = sha256.Sum256(nil)
+
+// A Signable is what a signature is over.
+type Signable struct {
+	Method    string // upper case
+	Path      string // escaped, as it is sent
+	Query     string // as it is sent, without the question mark
+	Timestamp string // Unix time in seconds, as in the header
+	Nonce     string
+	Body      [sha256.Size]byte // SHA-256 of the body, see [BodyDigest]
+}
+
+// BodyDigest is the digest of a request's body as it is signed: of GET and HEAD that of the empty body.
+func BodyDigest(method string, body []byte) [sha256.Size]byte {
+	if len(body) == 0 || method == "GET" || method == "HEAD" {
+		return emptyBody
+	}
+	return sha256.Sum256(body)
+}
+
+// Canonical is the text that is signed: six lines, joined by line feeds. It fails with [fault.Validation] where the
+// query is not percent-encoded.
+func (s Signable) Canonical() (string, error) {
+	query, err := CanonicalQuery(s.Query)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.Grow(len(s.Method) + len(s.Path) + len(query) + len(s.Timestamp) + len(s.Nonce) + 2*sha256.Size + 5)
+	for _, line := range [...]string{s.Method, s.Path, query, s.Timestamp, s.Nonce} {
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	b.WriteString(hex.EncodeToString(s.Body[:]))
+	return b.String(), nil
+}
+
+// Sign is the signature of a canonical string: HMAC-SHA256 keyed with the secret as it is written, in lower-case
+// hexadecimal behind "v1=".
+func Sign(secret, canonical string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(canonical))
+	var sum [sha256.Size]byte
+	return signatureVersion + hex.EncodeToString(mac.Sum(sum[:0]))
+}
+
+// CanonicalQuery writes a query in the one form in which it is signed: pairs sorted by key and, where keys are equal,
+// by value, both as decoded bytes; everything but unreserved characters (RFC 3986, section 2.3) percent-encoded in
+// upper case. A plus sign is a space. Blank values and repeated pairs stay, empty segments go. It fails with
+// [fault.Validation] on a percent sign that two hexadecimal digits do not follow.
+func CanonicalQuery(raw string) (string, error) {
+	if raw == "" {
+		return "", nil
+	}
+	type pair struct{ key, value string }
+	pairs := make([]pair, 0, strings.Count(raw, "&")+1)
+	for segment := range strings.SplitSeq(raw, "&") {
+		if segment == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(segment, "=")
+		k, fine := decode(key)
+		v, fineToo := decode(value)
+		if !fine || !fineToo {
+			return "", fault.New(fault.Validation, "the query is not well formed").WithHint("write it as name=value&name=value, percent-encoded")
+		}
+		pairs = append(pairs, pair{k, v})
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		if c := strings.Compare(a.key, b.key); c != 0 {
+			return c
+		}
+		return strings.Compare(a.value, b.value)
+	})
+	canonical := make([]byte, 0, len(raw)+len(raw)/2)
+	for i, p := range pairs {
+		if i > 0 {
+			canonical = append(canonical, '&')
+		}
+		canonical = appendEncoded(canonical, p.key)
+		canonical = append(canonical, '=')
+		canonical = appendEncoded(canonical, p.value)
+	}
+	return string(canonical), nil
+}
+
+// decode undoes percent-encoding and is false where it is broken.
+func decode(s string) (string, bool) {
+	if strings.IndexByte(s, '%') < 0 {
+		return strings.ReplaceAll(s, "+", " "), true
+	}
+	decoded := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '+':
+			decoded = append(decoded, ' ')
+		case '%':
+			if i+2 >= len(s) {
+				return "", false
+			}
+			high, low := unhex(s[i+1]), unhex(s[i+2])
+			if high < 0 || low < 0 {
+				return "", false
+			}
+			decoded = append(decoded, byte(high<<4|low))
+			i += 2
+		default:
+			decoded = append(decoded, s[i])
+		}
+	}
+	return string(decoded), true
+}
+
+func unhex(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+func appendEncoded(to []byte, s string) []byte {
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '.', c == '_', c == '~':
+			to = append(to, c)
+		default:
+			to = append(to, '%', digits[c>>4], digits[c&15])
+		}
+	}
+	return to
+}

@@ -1,0 +1,200 @@
+package partner
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/op"
+)
+
+// EventsIn asks for events.
+type EventsIn struct {
+	AfterID Text      `json:"after_id,omitzero" jsonschema:"only events after this one; next_cursor of the page before"`
+	Limit   PageLimit `json:"limit,omitzero" jsonschema:"events a page; 50 when left out"`
+}
+
+// EventsOut is events in the order in which they happened.
+type EventsOut struct {
+	Events     []Event    `json:"events"`
+	NextCursor NextCursor `json:"next_cursor" jsonschema:"after_id of the next page; null when there is nothing more"`
+}
+
+// An Event is something that happened to what is the partner's.
+type Event struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"`
+	CreatedAt time.Time `json:"created_at"`
+	PartnerID string    `json:"partner_id"`
+	Data      op.Object `json:"data" jsonschema:"of an order's event: the order"`
+}
+
+func (a *API) listEvents() op.Operation[EventsIn, EventsOut] {
+	return op.Operation[EventsIn, EventsOut]{
+		Name:  "partner_list_events",
+		Title: "Replay events",
+		Doc: "What happened to the partner's orders, in the order in which it happened. Follow after_id to miss nothing, " +
+			"such as after a webhook receiver was down.",
+		Route: op.Route{Method: "GET", Path: root + "/events"},
+		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
+		Example: EventsIn{Limit: 50},
+		Do: func(ctx context.Context, in EventsIn) (EventsOut, error) {
+			events, next, err := a.events.History(ctx, party(ctx).stream(), string(in.AfterID), int(in.Limit))
+			if err != nil {
+				return EventsOut{}, err
+			}
+			out := EventsOut{NextCursor: NextCursor(next)}
+			for _, e := range events {
+				out.Events = append(out.Events, Event{e.ID, e.Type, e.CreatedAt, e.Partner, op.Object(e.Data)})
+			}
+			return out, nil
+		},
+	}
+}
+
+// Secret is what signs webhooks.
+type Secret string
+
+// Schema is a bounded text.
+func (Secret) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", MinLength: new(event.MinSecret), MaxLength: new(event.MaxSecret)}
+}
+
+// A WebhookIn says where events go.
+type WebhookIn struct {
+	URL    Text   `json:"url" jsonschema:"https address that takes the events"`
+	Secret Secret `json:"secret" jsonschema:"signs every delivery; it is never shown again"`
+}
+
+// Nothing asks for nothing more.
+type Nothing struct{}
+
+func (a *API) putWebhook() op.Operation[WebhookIn, event.Endpoint] {
+	return op.Operation[WebhookIn, event.Endpoint]{
+		Name:  "partner_put_webhook",
+		Title: "Register the webhook",
+		Doc: "Says where events are sent, and what signs them. There is one webhook; a second PUT changes it. After a change of " +
+			"the secret, deliveries are signed with the one before as well, for 24 hours.",
+		Route: op.Route{Method: "PUT", Path: webhooks},
+		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes,
+		Example: WebhookIn{URL: "https://partner.example/events", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
+		Do: func(ctx context.Context, in WebhookIn) (event.Endpoint, error) {
+			return a.events.Register(ctx, party(ctx).stream(), string(in.URL), string(in.Secret))
+		},
+	}
+}
+
+func (a *API) getWebhook() op.Operation[Nothing, event.Endpoint] {
+	return op.Operation[Nothing, event.Endpoint]{
+		Name:  "partner_get_webhook",
+		Title: "Look at the webhook",
+		Doc:   "Where events are sent, and whether they are: a webhook to which nothing could be delivered for 5 days is not active.",
+		Route: op.Route{Method: "GET", Path: webhooks},
+		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
+		Do: func(ctx context.Context, _ Nothing) (event.Endpoint, error) {
+			return a.events.Endpoint(ctx, party(ctx).stream())
+		},
+	}
+}
+
+func (a *API) deleteWebhook() op.Operation[Nothing, event.Endpoint] {
+	return op.Operation[Nothing, event.Endpoint]{
+		Name:  "partner_delete_webhook",
+		Title: "Remove the webhook",
+		Doc:   "Ends the delivery of events; what waits to be delivered is given up, and stays in the history. The answer is what was removed.",
+		Route: op.Route{Method: "DELETE", Path: webhooks},
+		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Writes,
+		Do: func(ctx context.Context, _ Nothing) (event.Endpoint, error) {
+			was, err := a.events.Endpoint(ctx, party(ctx).stream())
+			if err == nil {
+				err = a.events.Unregister(ctx, party(ctx).stream())
+			}
+			was.Active = false
+			return was, err
+		},
+	}
+}
+
+// A TestOut is the event of a test.
+type TestOut struct {
+	EventID   string `json:"event_id"`
+	EventType string `json:"event_type"`
+}
+
+func (a *API) testWebhook() op.Operation[Nothing, TestOut] {
+	return op.Operation[Nothing, TestOut]{
+		Name:  "partner_test_webhook",
+		Title: "Test the webhook",
+		Doc:   "Sends an event of type webhook.test. What came of it is among the deliveries.",
+		Route: op.Route{Method: "POST", Path: webhooks + "/test"},
+		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
+		Answer: func(ctx context.Context, _ Nothing) (op.Answer, error) {
+			return told(ctx, a, http.StatusOK, func(ctx context.Context) (TestOut, error) {
+				e, err := a.events.Test(ctx, party(ctx).stream())
+				return TestOut{e.ID, e.Type}, err
+			})
+		},
+	}
+}
+
+// DeliveriesIn asks for a page of deliveries.
+type DeliveriesIn struct {
+	Status DeliveryStatus `json:"status,omitzero"`
+	Limit  PageLimit      `json:"limit,omitzero" jsonschema:"deliveries a page; 50 when left out"`
+	Cursor Cursor         `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
+}
+
+// DeliveryStatus says how far a delivery is.
+type DeliveryStatus event.Status
+
+// Schema is the enumeration of the states.
+func (DeliveryStatus) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{string(event.Pending), string(event.Delivered), string(event.Failed)}}
+}
+
+// DeliveriesOut is a page of deliveries, the latest events first.
+type DeliveriesOut struct {
+	Deliveries []event.Delivery `json:"deliveries"`
+	Page       Page             `json:"page"`
+}
+
+func (a *API) listDeliveries() op.Operation[DeliveriesIn, DeliveriesOut] {
+	return op.Operation[DeliveriesIn, DeliveriesOut]{
+		Name:  "partner_list_deliveries",
+		Title: "List deliveries",
+		Doc:   "What became of the events that were sent, the latest first, with every attempt and when the next one comes.",
+		Route: op.Route{Method: "GET", Path: webhooks + "/deliveries"},
+		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
+		Example: DeliveriesIn{Status: DeliveryStatus(event.Pending)},
+		Do: func(ctx context.Context, in DeliveriesIn) (DeliveriesOut, error) {
+			list, next, err := a.events.Deliveries(ctx, party(ctx).stream(), event.DeliveryFilter{
+				Status: event.Status(in.Status), Cursor: string(in.Cursor), Limit: int(in.Limit),
+			})
+			return DeliveriesOut{list, Page{NextCursor(next)}}, err
+		},
+	}
+}
+
+// A DeliveryID names a delivery in the path.
+type DeliveryID struct {
+	ID Text `json:"id" jsonschema:"the delivery's id"`
+}
+
+func (a *API) redeliver() op.Operation[DeliveryID, event.Delivery] {
+	return op.Operation[DeliveryID, event.Delivery]{
+		Name:  "partner_redeliver",
+		Title: "Deliver again",
+		Doc:   "Sends an event once more, at once, whatever became of it.",
+		Route: op.Route{Method: "POST", Path: webhooks + "/deliveries/{id}/redeliver"},
+		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
+		Example: DeliveryID{"dlv_06bqexample0000000000000000"},
+		Answer: func(ctx context.Context, in DeliveryID) (op.Answer, error) {
+			return told(ctx, a, http.StatusOK, func(ctx context.Context) (event.Delivery, error) {
+				return a.events.Redeliver(ctx, party(ctx).stream(), string(in.ID))
+			})
+		},
+	}
+}
