@@ -58,6 +58,7 @@ func (g *Guard) Handler(next *server.StreamableHTTPServer, resource string, sign
 func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.Op, resource string, signedIn bool) http.Handler {
 	return g.door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answer{guard: g, w: w, r: r, resource: resource}
+		door.Note(r.Context(), "mcp", "")
 		if g.preflight(w, r) {
 			w.WriteHeader(http.StatusNoContent)
 			return
@@ -80,7 +81,6 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 			}
 		}
 		if !charged {
-			door.Note(r.Context(), "mcp", "")
 			if err := a.charge([]op.Charge{{Class: op.Read, Count: 1}}); err != nil {
 				a.error(err)
 				return

@@ -282,14 +282,16 @@ func TestWhatIsNotServed(t *testing.T) {
 	}
 }
 
+// Requests that are refused before their message is read were logged as of no operation.
 func TestTheLogNamesToolsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := open(t, option{})
 	s.call(t, legacy, "search_domain", map[string]any{"q": "hush-hush"})
 	s.call(t, legacy, "hush-tool", map[string]any{"q": "hush-hush"})
 	s.call(t, legacy, "search_domain", map[string]any{"hush": "hush-hush"}, "Authorization", "Bearer hush-token")
+	s.do(t, http.MethodGet, "/mcp", "", "")
 	log := s.log.String()
-	if strings.Contains(log, "hush") || strings.Count(log, `"operation":"search_domain"`) != 1 || strings.Count(log, `"operation":"mcp"`) != 1 {
+	if strings.Contains(log, "hush") || strings.Count(log, `"operation":"search_domain"`) != 1 || strings.Count(log, `"operation":"mcp"`) != 3 {
 		t.Errorf("the log:\n%s", log)
 	}
 }
