@@ -87,7 +87,7 @@ func TestProcessesShareASignIn(t *testing.T) {
 	w := newTown(t)
 	dir := t.TempDir()
 	l := w.signedIn(dir)
-	const processes, times = 3, 10
+	const processes, times = 3, 6
 	var wg sync.WaitGroup
 	for range processes {
 		cmd, lines, stderr := w.renewer(dir, times)
@@ -120,7 +120,7 @@ func TestKilledWhileRenewing(t *testing.T) {
 	dir := t.TempDir()
 	l := w.signedIn(dir)
 	lost := 0
-	const kills = 8
+	const kills = 5
 	for range kills {
 		cmd, lines, _ := w.renewer(dir, 1_000_000)
 		for n := 0; n < 8 && lines.Scan(); n++ {
