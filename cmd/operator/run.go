@@ -14,7 +14,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -41,6 +43,30 @@ var commands = []command{
 	{"account create", "", "make an account, with -email; the password is the first line of standard input", accountFlags, createAccount},
 	{"account link", "", "mint a one-time sign-in link for the account with -email", nil, linkAccount},
 	{"account invite", "", "mint a one-time sign-up link, for a service with -signup invite", nil, inviteAccount},
+	{"partner create", "", "make a partner, with -name", partnerFlags, createPartner},
+	{"partner list", "", "list the partners", nil, listPartners},
+	{"partner terms", "PARTNER", "change -review-limit-cents and -service-bp for sales from now on", nil, setTerms},
+	{"partner suspend", "PARTNER", "refuse all credentials of a partner", nil, suspendPartner},
+	{"partner resume", "PARTNER", "end that", nil, resumePartner},
+	{"credential create", "", "make a credential, with -partner, -env and -scopes; its secret is shown once", nil, createCredential},
+	{"credential list", "", "list credentials, with -partner those of one", nil, listCredentials},
+	{"credential rotate", "KEY", "give a credential another secret; the one before stays good for -overlap", nil, rotateCredential},
+	{"credential revoke", "KEY", "end a credential", nil, revokeCredential},
+	{"sandbox seed", "", "put the sandbox's inventory up for sale", nil, seedSandbox},
+	{"order list", "", "list orders, the newest first, with -status and -domain only those", orderFlags, listOrders},
+	{"order show", "ORDER", "show an order with its timeline", nil, showOrder},
+	{"order hold", "ORDER", "let a person look before the transfer starts", nil, actOnOrder(sale.Hold)},
+	{"order clear", "ORDER", "end the review of a held order", nil, actOnOrder(sale.Clear)},
+	{"order start-transfer", "ORDER", "the push to the partner's registrar has begun", nil, actOnOrder(sale.StartTransfer)},
+	{"order confirm-transfer", "ORDER", "the name has arrived there", nil, actOnOrder(sale.ConfirmTransfer)},
+	{"order cancel", "ORDER", "undo a sale before the name has arrived", nil, actOnOrder(sale.Cancel)},
+	{"order refund", "ORDER", "refund a sale that the partner collected, before the name has arrived", nil, actOnOrder(sale.RefundBuyer)},
+	{"domain flag", "DOMAIN", "make sales of a domain wait for a person", nil, flagDomain},
+	{"domain unflag", "DOMAIN", "end that; orders that are held stay so until cleared", nil, unflagDomain},
+	{"webhook deliveries", "", "list what was sent to a partner, with -partner and -env", nil, showDeliveries},
+	{"webhook redeliver", "DELIVERY", "send an event once more, with -partner and -env", nil, redeliver},
+	{"ledger check", "", "hold the ledger against itself and the orders", nil, checkLedger},
+	{"audit", "", "tell who did what, the newest first, with -subject only to one thing", auditFlags, showAudit},
 	{"db migrate", "", "bring the schema up to date", nil, migrateDB},
 	{"db backup", "FILE", "write a copy of the embedded store", nil, backupDB},
 	{"db check", "", "look for damage and for settings that risk what is stored", nil, checkDB},
@@ -48,15 +74,24 @@ var commands = []command{
 
 // options are the flags of all commands.
 type options struct {
-	data, db, env   string
-	email, baseURL  string
-	json            bool
-	dryRun, partial bool
+	data, db, env  string
+	email, baseURL string
+
+	keys                     backend.Config // only KeysFile
+	name, partner, scopes    string
+	reason, as, subject      string
+	overlap                  time.Duration
+	reviewLimit, serviceRate int64
+	status, domain           string
+	limit                    int
+	json                     bool
+	dryRun, partial          bool
 }
 
 // A desk is where a command works: the options, the store once it is asked for, and where to write.
 type desk struct {
 	options
+	environ        func(string) (string, bool)
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	store          *store.DB
@@ -66,7 +101,7 @@ type desk struct {
 const defaultData = "./data"
 
 func run(ctx context.Context, args []string, environ func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) error {
-	d := &desk{stdin: stdin, stdout: stdout, stderr: stderr}
+	d := &desk{environ: environ, stdin: stdin, stdout: stdout, stderr: stderr}
 	fs := flag.NewFlagSet("operator", flag.ContinueOnError)
 	fs.StringVar(&d.data, "data", defaultData, "`directory` of the embedded store and the price list")
 	fs.StringVar(&d.db, "db", "", "`postgres://…` instead of the embedded store")

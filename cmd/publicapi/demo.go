@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/fault"
@@ -13,6 +16,8 @@ import (
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -59,12 +64,56 @@ func demoAccount(ctx context.Context, users *people.People, db *store.DB) (visit
 	return v, err
 }
 
+// demoReceivers are where the demo's partner may receive events.
+var demoReceivers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// demoPartner makes a sandbox credential, and the partner and its inventory on a store that has none yet.
+func demoPartner(ctx context.Context, back *backend.Backend, keys *partner.Keys) (partner.Issued, error) {
+	const name = "Demo partner"
+	operator := partner.NewOperator(back.DB, keys, back.DB.Now, "demo")
+	all, err := operator.Partners(ctx)
+	if err != nil {
+		return partner.Issued{}, err
+	}
+	at := slices.IndexFunc(all, func(p partner.Partner) bool { return p.Name == name })
+	if at < 0 {
+		p, err := operator.CreatePartner(ctx, name, partner.DefaultTerms())
+		if err != nil {
+			return partner.Issued{}, err
+		}
+		all, at = []partner.Partner{p}, 0
+	}
+	if _, err := operator.Seed(ctx); err != nil {
+		return partner.Issued{}, err
+	}
+	if err := back.Market.Refresh(ctx); err != nil {
+		return partner.Issued{}, err
+	}
+	return operator.CreateCredential(ctx, all[at].ID, market.Sandbox, strings.Join(partner.Scopes, ","))
+}
+
+// greeting makes what a visitor of the demo tries things out with, and returns what tells of it.
+func greeting(ctx context.Context, w io.Writer, base string, back *backend.Backend, users *people.People, keys *partner.Keys) (func(), error) {
+	v, err := demoAccount(ctx, users, back.DB)
+	if err != nil {
+		return nil, err
+	}
+	issued, err := demoPartner(ctx, back, keys)
+	if err != nil {
+		return nil, err
+	}
+	return func() { printDemo(w, base, back, v, issued) }, nil
+}
+
 // printDemo tells what there is to try. It comes after the first line, which programs wait for.
-func printDemo(w io.Writer, base string, samples []registry.Sample, v visitor) {
+func printDemo(w io.Writer, base string, back *backend.Backend, v visitor, p partner.Issued) {
 	fmt.Fprintf(w, "\nThis is the demo: its registry runs in this process, on loopback, and nothing outside is asked.\n\n")
 	fmt.Fprintf(w, "  pages    %s/  %s/docs\n  MCP      %s/mcp\n", base, base, base)
-	fmt.Fprintf(w, "  sign in  %s/signin  e-mail %s  password %s\n\n", base, v.email, v.password)
+	fmt.Fprintf(w, "  sign in  %s/signin  e-mail %s  password %s\n", base, v.email, v.password)
+	fmt.Fprintf(w, "  partner  %s/api/partner/v1  key %s  secret %s\n", base, p.KeyID, p.Secret)
+	fmt.Fprintf(w, "  store    -data %s  (for the operator's commands)\n\n", back.Data)
 	fmt.Fprintf(w, "A name of each kind to try:\n\n")
+	samples := back.Demo.Samples()
 	for _, s := range samples {
 		fmt.Fprintf(w, "  %-20s %s\n", s.Kind, s.Name)
 	}

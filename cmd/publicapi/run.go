@@ -19,6 +19,7 @@ import (
 	"github.com/namewharf/namewharf/internal/front"
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/serve/assistant"
 	"github.com/namewharf/namewharf/serve/door"
 	"github.com/namewharf/namewharf/serve/rest"
@@ -32,7 +33,9 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	var stand backend.Config
 	stand.StoreFlags(fs, defaultData)
 	stand.LookupFlags(fs)
+	stand.KeysFlag(fs)
 	signIn := people.Flags(fs)
+	webhooks := settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
 	words, err := settings.Parse(fs, args, environ, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -93,6 +96,21 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		BaseURL: face.BaseURL, Secret: back.Secret, Now: time.Now,
 	})
 	batch.Add(set)
+	keys, err := stand.Keys(environ, back.Data)
+	if err != nil {
+		return err
+	}
+	if back.Demo != nil && len(*webhooks) == 0 {
+		*webhooks = demoReceivers
+	}
+	partners, err := partner.New(ctx, partner.Config{
+		DB: back.DB, Keys: keys, Market: back.Market, Suffixes: back.Lookup.Suffixes(),
+		NoLimits: face.Limits(time.Now) == nil, Webhooks: *webhooks, Now: time.Now, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer partners.Close()
 	mcp, err := assistant.New(assistant.Config{
 		Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log,
 	})
@@ -102,14 +120,15 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	doors := users.Doors(d, signIn.Signup.Value, names)
 	doors["/mcp"] = mcp.Handler(mcpURL, false)
 	doors["/mcp/signed-in"] = mcp.Handler(signedIn, true)
-	api := rest.New(rest.Config{Door: d, Set: set, Version: tools.APIVersion, MCP: mcpURL, Ready: back.Ready})
+	api := rest.New(rest.Config{
+		Door: d, Set: set, Version: tools.APIVersion, MCP: mcpURL, Ready: back.Ready,
+		Partner: &rest.Partner{Set: partners.Set(), Signatures: partners},
+	})
 	greet := func() {}
 	if back.Demo != nil {
-		visitor, err := demoAccount(ctx, users, back.DB)
-		if err != nil {
+		if greet, err = greeting(ctx, stdout, face.BaseURL, back, users, keys); err != nil {
 			return err
 		}
-		greet = func() { printDemo(stdout, face.BaseURL, back.Demo.Samples(), visitor) }
 	}
 	return face.Serve(ctx, people.ByPath(doors, api), metrics.Handler(), log, stdout, func() {
 		greet()

@@ -30,6 +30,7 @@ type Config struct {
 	Demo         bool   // an in-process registry and sample listings; the store is temporary unless Data is given
 	RegistryFile string // JSON with servers that replace the built-in ones
 	BootstrapURL string // empty: IANA's; "off": no refresh
+	KeysFile     string // keys that seal partners' secrets; empty: in Data
 
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -62,6 +63,7 @@ type Backend struct {
 	Prices *tld.Prices
 	Demo   *registry.Registry // nil without -demo
 	Secret []byte             // seals cursors
+	Data   string             // the data directory
 
 	Allow []netip.Prefix // addresses that may be fetched from although they are not public
 	Roots *x509.CertPool // who may vouch for servers; nil: whom this machine trusts
@@ -96,6 +98,7 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 			b.onClose(func() error { return os.RemoveAll(cfg.Data) })
 		}
 	}
+	b.Data = cfg.Data
 	b.DB, err = store.Open(ctx, store.Config{URL: cfg.DB, Dir: cfg.Data, NoMigrate: true, Logger: cfg.Logger, Now: cfg.Now})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -170,5 +171,40 @@ func (c *Choice) Set(s string) error {
 		return fmt.Errorf("must be one of %s", strings.Join(c.options, ", "))
 	}
 	c.Value = s
+	return nil
+}
+
+// A Networks is a flag of comma-separated CIDRs. It is empty by default.
+type Networks []netip.Prefix
+
+// CIDRs defines a [Networks] flag.
+func CIDRs(fs *flag.FlagSet, name, usage string) *Networks {
+	n := &Networks{}
+	fs.Var(n, name, usage)
+	return n
+}
+
+func (n *Networks) String() string {
+	var texts []string
+	for _, p := range *n {
+		texts = append(texts, p.String())
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set replaces the networks.
+func (n *Networks) Set(s string) error {
+	var items List
+	if err := items.Set(s); err != nil {
+		return err
+	}
+	*n = nil
+	for _, item := range items {
+		p, err := netip.ParsePrefix(item)
+		if err != nil {
+			return errors.New("must be CIDRs such as 127.0.0.0/8")
+		}
+		*n = append(*n, p.Masked())
+	}
 	return nil
 }
