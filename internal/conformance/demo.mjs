@@ -7,6 +7,8 @@ import { createInterface } from "node:readline";
 // start runs the demo. It says where it listens first, and then whom it lets in.
 export async function start(binary, ...flags) {
   const server = spawn(binary, ["-demo", "-addr", "127.0.0.1:0", ...flags], { stdio: ["ignore", "pipe", "pipe"] });
+  process.on("exit", () => server.kill()); // however this process ends
+  process.on("SIGTERM", () => process.exit(1));
   let log = "";
   server.stderr.on("data", (chunk) => (log += chunk));
   let url;
