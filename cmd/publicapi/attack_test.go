@@ -1,9 +1,13 @@
 package main
 
 import (
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
+	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -42,34 +46,79 @@ func wantOAuthError(t testing.TB, what string, got signintest.Answer, code strin
 	}
 }
 
-// Attacks on sign-in, against the program. Each is a row of docs/attacks.md.
+// attacks on sign-in, against the program. Each stands in docs/attacks.md.
+var attacks = map[string]func(*site, *testing.T){
+	"redirect tricks":               (*site).redirectTricks,
+	"PKCE downgrades":               (*site).pkceDowngrades,
+	"a code twice":                  (*site).codeTwice,
+	"fifty redemptions at once":     (*site).fiftyRedemptions,
+	"a refresh token twice":         (*site).refreshTwice,
+	"twenty refreshes at once":      (*site).twentyRefreshes,
+	"a token at another resource":   (*site).audiences,
+	"a token in the query":          (*site).tokenInQuery,
+	"two tokens":                    (*site).twoTokens,
+	"consent from another site":     (*site).foreignConsent,
+	"consent of another session":    (*site).consentOfOthers,
+	"consent twice":                 (*site).consentTwice,
+	"parameters swapped":            (*site).parameterSwap,
+	"a client under our name":       (*site).phishingNames,
+	"a redirect without a session":  (*site).openRedirect,
+	"a return address of elsewhere": (*site).foreignReturn,
+	"a session that was planted":    (*site).sessionFixation,
+	"a form of another site":        (*site).foreignForms,
+}
+
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-rate-limits", "off")
-	for name, attack := range map[string]func(*site, *testing.T){
-		"redirect tricks":               (*site).redirectTricks,
-		"PKCE downgrades":               (*site).pkceDowngrades,
-		"a code twice":                  (*site).codeTwice,
-		"fifty redemptions at once":     (*site).fiftyRedemptions,
-		"a refresh token twice":         (*site).refreshTwice,
-		"twenty refreshes at once":      (*site).twentyRefreshes,
-		"a token at another resource":   (*site).audiences,
-		"a token in the query":          (*site).tokenInQuery,
-		"two tokens":                    (*site).twoTokens,
-		"consent from another site":     (*site).foreignConsent,
-		"consent of another session":    (*site).consentOfOthers,
-		"consent twice":                 (*site).consentTwice,
-		"parameters swapped":            (*site).parameterSwap,
-		"a client under our name":       (*site).phishingNames,
-		"a redirect without a session":  (*site).openRedirect,
-		"a return address of elsewhere": (*site).foreignReturn,
-		"a session that was planted":    (*site).sessionFixation,
-		"a form of another site":        (*site).foreignForms,
-	} {
+	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			attack(s, t)
 		})
+	}
+}
+
+// The table of attacks names tests that exist, and all of those above.
+func TestAttackTable(t *testing.T) {
+	t.Parallel()
+	root := os.DirFS("../..")
+	table, err := fs.ReadFile(root, "docs/attacks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]string{} // the test files of each package, by its name
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := fs.ReadFile(root, name)
+		tests[path.Base(path.Dir(name))] += string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z]+)\\.(Test\\w+)(?:/([^`]+))?`").FindAllStringSubmatch(string(table), -1)
+	rows := map[string]bool{}
+	for _, m := range named {
+		rows[m[0]] = true
+		if text := tests[m[1]]; !strings.Contains(text, "\nfunc "+m[2]+"(t *testing.T)") || !strings.Contains(text, `"`+m[3]) {
+			t.Errorf("docs/attacks.md names %s, which is no test", m[0])
+		}
+	}
+	if len(rows) < 40 {
+		t.Errorf("docs/attacks.md names %d tests", len(rows))
+	}
+	for name := range attacks {
+		if !rows["`publicapi.TestAttacks/"+name+"`"] {
+			t.Errorf("docs/attacks.md does not name the attack %q", name)
+		}
+	}
+	for line := range strings.Lines(string(table)) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| attack ") && !strings.HasPrefix(line, "| --- ") && !strings.Contains(line, ".Test") {
+			t.Errorf("this row has no test: %s", line)
+		}
 	}
 }
 

@@ -47,12 +47,12 @@ func TestPublicSite(t *testing.T) {
 		return &signintest.Server{TB: t, Base: public, Transport: town.Transport}
 	}
 	for name, test := range map[string]func(*testing.T, *site, *signintest.Server){
-		"cookies":                     secureCookies,
-		"a forged Host":               forgedHost,
-		"a flood of registrations":    registrationFlood,
-		"guessing a password":         passwordGuessing,
-		"a document on this machine":  privateDocument,
-		"the redirects of the issuer": issuerInAnswer,
+		"cookies":                    secureCookies,
+		"a forged Host":              forgedHost,
+		"a flood of registrations":   registrationFlood,
+		"guessing a password":        passwordGuessing,
+		"a document on this machine": privateDocument,
+		"the issuer in answers":      issuerInAnswer,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,7 @@ func Main(m *testing.M, program func()) {
 }
 
 // patience is how long a program may take to do anything at all.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // A Program is a process that runs.
 type Program struct {
