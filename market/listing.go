@@ -43,6 +43,14 @@ const (
 	Withdrawn Status = "withdrawn"
 )
 
+func (s Status) known() bool {
+	switch s {
+	case Pending, Listed, Suspended, Sold, Withdrawn:
+		return true
+	}
+	return false
+}
+
 // An Offer is what the index knows of a listed name: enough to show and price it.
 type Offer struct {
 	Domain     fqdn.Name

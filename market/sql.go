@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -181,6 +182,9 @@ type place struct {
 // hundredths of a second in an index of a million.
 const changesAtOnce = 2000
 
+// changesLimit is that number in SQL, where SQLite compiles a statement with a bound limit anew each time.
+var changesLimit = strconv.Itoa(changesAtOnce)
+
 // changedSince reads up to changesAtOnce changes from the place on, and the place behind them. Each says how the domain
 // stands now, whatever it was that changed.
 func changedSince(ctx context.Context, tx store.Tx, env Environment, from place) ([]index.Change, place, error) {
@@ -189,7 +193,7 @@ func changedSince(ctx context.Context, tx store.Tx, env Environment, from place)
 		FROM listings c
 		LEFT JOIN listings l ON l.environment = c.environment AND l.domain = c.domain AND l.status = 'listed'
 		WHERE c.environment = $1 AND (c.change, c.id) > ($2, $3)
-		ORDER BY c.change, c.id LIMIT $4`, env, from.change, from.id, changesAtOnce)
+		ORDER BY c.change, c.id LIMIT `+changesLimit, env, from.change, from.id)
 	if err != nil {
 		return nil, from, err
 	}
@@ -237,11 +241,16 @@ func Move(ctx context.Context, tx store.Tx, env Environment, domain fqdn.Name, f
 			return Listing{}, fault.New(fault.Conflict, "the domain is listed already")
 		}
 	}
-	// Of several listings in the state, such as two sales of a name, the last is meant.
+	if !from.known() {
+		return Listing{}, fmt.Errorf("move a listing from an unknown state")
+	}
+	// Of several listings in the state, such as two sales of a name, the last is meant. The state is written out: SQLite
+	// would compile the statement anew each time to see whether the index of the state serves the value bound.
 	rows, err := tx.Query(ctx, `
 		UPDATE listings SET status = $1, updated_at = $2, change = $3 WHERE id = (
-			SELECT id FROM listings WHERE environment = $4 AND domain = $5 AND status = $6 ORDER BY change DESC, id DESC LIMIT 1)
-		RETURNING `+listingColumns, to, store.Micros(now), change, env, domain.String(), from)
+			SELECT id FROM listings WHERE environment = $4 AND domain = $5 AND status = '`+string(from)+`'
+			ORDER BY change DESC, id DESC LIMIT 1)
+		RETURNING `+listingColumns, to, store.Micros(now), change, env, domain.String())
 	if err != nil {
 		return Listing{}, fmt.Errorf("move a listing from %s to %s: %w", from, to, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 // Housekeeping removes what is over. Nothing depends on it but the size of the database.
 const (
-	housekeepingEvery = 30 * time.Second // as long as nonces are many: they live for minutes
+	housekeepingEvery = time.Minute // nonces live for minutes
 	housekeepingLease = "partner housekeeping"
 	removedAtOnce     = 500                   // rows a transaction, so that others need not wait
 	removalPause      = 10 * time.Millisecond // between transactions
@@ -22,7 +22,9 @@ var removals = []struct {
 }{
 	{
 		func(now time.Time) int64 { return now.Unix() },
-		`DELETE FROM partner_nonces WHERE id IN (SELECT id FROM partner_nonces WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
+		`DELETE FROM partner_nonces WHERE number IN (
+			SELECT number FROM partner_nonces
+			WHERE expires_at < $1 AND number < (SELECT MAX(number) FROM partner_nonces) ORDER BY number LIMIT $2)`,
 	},
 	{
 		store.Micros,

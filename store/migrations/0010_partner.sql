@@ -48,3 +48,12 @@ CREATE TABLE partner_answers (
     created_at  BIGINT  NOT NULL
 );
 CREATE INDEX partner_answers_created ON partner_answers (created_at);
+
+-- Nonces that could still come again, in groups as they were let in. A process that has seen group n holds all up to n in
+-- memory: it reads what others wrote after that, and then writes its own as the next, unless another came first.
+-- The last group is never removed: the numbers go on from it.
+CREATE TABLE partner_nonces (
+    number     BIGINT NOT NULL PRIMARY KEY,
+    expires_at BIGINT NOT NULL,            -- the last second, Unix time, in which a request of the group could be valid
+    nonces     BYTEA  NOT NULL             -- 12 bytes each, see package partner
+);
