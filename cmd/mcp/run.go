@@ -47,6 +47,7 @@ type options struct {
 	signIn         *people.Settings
 	tools, exclude settings.List
 	readOnly       bool
+	word           string // login, logout, or none: serve
 }
 
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
@@ -62,12 +63,20 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	fs.StringVar(&o.issuer, "issuer", "", "base `URL` of the public API that signs people in, on the same store (default with -http: this server)")
 	o.signIn = people.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
-	o.issuer = strings.TrimSuffix(o.issuer, "/")
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, "\nmcp login -backend URL signs in through the browser, so that the tools see what you may see; mcp logout ends that.\n")
+	}
+	o.issuer, o.backend = strings.TrimSuffix(o.issuer, "/"), strings.TrimSuffix(o.backend, "/")
+	if len(words) == 1 && (words[0] == "login" || words[0] == "logout") {
+		o.word, words = words[0], nil
+	}
 	switch {
 	case err != nil:
 		return nil, err
 	case len(words) > 0:
-		return nil, errors.New("takes flags only; -h lists them")
+		return nil, errors.New("takes login, logout or flags only; -h lists those")
+	case o.word != "" && o.backend == "":
+		return nil, fmt.Errorf("%s needs -backend with the base URL of a public API", o.word)
 	case o.backend != "" && (o.stand.Demo || o.stand.RegistryFile != ""):
 		return nil, errors.New("-backend looks names up elsewhere; leave -demo and -registry out")
 	case o.stand.Demo && o.face.Addr != "" && !front.Loopback(o.face.Addr):
@@ -105,6 +114,9 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
+	if o.word != "" {
+		return command(ctx, o.word, o, environ, stderr)
+	}
 	log := o.face.Logger(stderr)
 	if o.face.Addr != "" {
 		if err := o.face.Listen(); err != nil {
@@ -130,11 +142,18 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return errors.New("-issuer is required with " + tokenVariable + ": the base URL of the public API that issued the token")
 	}
 	config.Set = describe()
+	if o.backend != "" {
+		config.SignIn = fmt.Sprintf("run %q", "mcp login -backend "+o.backend)
+	}
 	if _, err := assistant.New(config); err != nil { // a mistake in -tools is found before anything is opened
 		return err
 	}
 	if o.backend != "" {
-		return serveBackend(ctx, config, o, token, measured, stdin, stdout)
+		api, err := remoteAPI(o, token, environ)
+		if err != nil {
+			return fmt.Errorf("-backend %w", err)
+		}
+		return serveBackend(ctx, config, o, api, measured, stdin, stdout)
 	}
 	o.stand.Logger, o.stand.Now = log, time.Now
 	back, err := backend.Open(ctx, o.stand, dataDir(environ))
@@ -170,11 +189,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 
 // serveBackend serves the operations of the API behind -backend. Over HTTP its callers are anonymous there: a token of
 // theirs would not be meant for it.
-func serveBackend(ctx context.Context, config assistant.Config, o *options, token string, measured watch, stdin io.Reader, stdout io.Writer) error {
-	api, err := remote.New(o.backend, token)
-	if err != nil {
-		return fmt.Errorf("-backend %w", err)
-	}
+func serveBackend(ctx context.Context, config assistant.Config, o *options, api *remote.API, measured watch, stdin io.Reader, stdout io.Writer) (err error) {
 	config.Set = config.Set.Via(api.Call)
 	config.Resources = tools.NewReference(config.Set, tld.DefaultTable())
 	if o.face.Addr == "" {

@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/namewharf/namewharf/internal/programtest"
 )
 
 // TestExampleLogin runs examples/login as a person does who has no browser at hand: they go where it says, allow it to
@@ -31,21 +34,8 @@ func TestExampleLogin(t *testing.T) {
 	const name, want = "brewhaven.com", " USD\n"
 	for _, asked := range []bool{true, false} {
 		cmd, stdout := example(name)
-		stderr, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		var said []string
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			said = append(said, lines.Text())
-			if to, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), s.url+"/oauth/authorize?"); ok {
-				s.allows(t, "/oauth/authorize?"+to)
-			}
-		}
-		if err := cmd.Wait(); err != nil || !strings.HasPrefix(stdout.String(), name+" ") || !strings.Contains(stdout.String(), want) {
+		said, err := s.runs(t, cmd)
+		if err != nil || !strings.HasPrefix(stdout.String(), name+" ") || !strings.Contains(stdout.String(), want) {
 			t.Fatalf("got %v:\n%s\n%s\nwant %s with its price", err, strings.Join(said, "\n"), stdout, name)
 		}
 		if (len(said) > 0) != asked {
@@ -59,6 +49,66 @@ func TestExampleLogin(t *testing.T) {
 	if err != nil || len(files) > 0 {
 		t.Errorf("signed out: got the files %v, %v; want none", files, err)
 	}
+}
+
+// TestMCPLogin shows an assistant's server on stdio that sees what the person sees who signed in on this computer, at once
+// and without a new start, and no more once they have signed out.
+func TestMCPLogin(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	mcp, config := compile(t, "mcp"), t.TempDir()
+	program := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), mcp, append(args, "-backend", s.url)...)
+		cmd.Env = []string{"XDG_CONFIG_HOME=" + config, "PATH=" + config, "HOME=" + config}
+		return cmd
+	}
+	server := programtest.StartCommand(t, program())
+	ask := message(legacy, "search_domain", `{"q":"brewhaven.com","tlds":["com"],"require_real_prices":true}`)
+	mine := message(legacy, "bulk_domains", `{"op":"refresh","domains":["brewhaven.com"]}`)
+	steps := []struct{ word, want string }{
+		{"", `mcp login -backend ` + s.url},
+		{"login", `"masked":false,"priceCents":`},
+		{"logout", `mcp login -backend ` + s.url},
+		{"logout", `mcp login -backend ` + s.url},
+	}
+	for _, step := range steps {
+		if step.word != "" {
+			if said, err := s.runs(t, program(step.word)); err != nil {
+				t.Fatalf("mcp %s: %v: %q", step.word, err, said)
+			}
+		}
+		wants := map[string]string{ask: step.want, mine: step.want}
+		if step.word == "login" {
+			wants[mine] = `"code":"not_found"` // it is not in the portfolio
+		}
+		for line, want := range wants {
+			if _, err := fmt.Fprintln(server.Stdin, line); err != nil || !server.Lines.Scan() {
+				t.Fatalf("no answer: %v, %s", err, server.Stderr())
+			}
+			if got := server.Lines.Text(); !strings.Contains(got, want) {
+				t.Errorf("after %q: got %s, want %s", step.word, got, want)
+			}
+		}
+	}
+}
+
+// runs runs a program to its end. A person goes where it says on standard error, and allows what it asks for.
+func (s *site) runs(t *testing.T, cmd *exec.Cmd) (said []string, err error) {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said = append(said, lines.Text())
+		if to, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), s.url+"/oauth/authorize?"); ok {
+			s.allows(t, "/oauth/authorize?"+to)
+		}
+	}
+	return said, cmd.Wait()
 }
 
 // allows is a person who allows what an authorization request asks, and whose browser follows the answer to the
