@@ -26,29 +26,47 @@ import (
 	"github.com/namewharf/namewharf/tools"
 )
 
+// options are the flags.
+type options struct {
+	face     *front.Settings
+	stand    backend.Config
+	signIn   *people.Settings
+	webhooks *settings.Networks // private addresses to which events may be sent
+}
+
+func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
+	fs := flag.NewFlagSet("publicapi", flag.ContinueOnError)
+	o := &options{face: front.Flags(fs, "addr", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks one")}
+	o.stand.StoreFlags(fs, defaultData)
+	o.stand.LookupFlags(fs)
+	o.stand.KeysFlag(fs)
+	o.signIn = people.Flags(fs)
+	o.webhooks = settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
+	words, err := settings.Parse(fs, args, environ, stdout)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(words) > 0:
+		return nil, errors.New("takes flags only; -h lists them")
+	case o.stand.Demo && !front.Loopback(o.face.Addr):
+		return nil, errors.New("-demo needs a loopback -addr such as 127.0.0.1:8080")
+	}
+	if o.stand.Demo && len(*o.webhooks) == 0 {
+		*o.webhooks = demoReceivers
+	}
+	return o, nil
+}
+
 // run serves until ctx ends. Its errors are one clear line.
 func run(ctx context.Context, args []string, environ func(string) (string, bool), stdout, stderr io.Writer) error {
-	fs := flag.NewFlagSet("publicapi", flag.ContinueOnError)
-	face := front.Flags(fs, "addr", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks one")
-	var stand backend.Config
-	stand.StoreFlags(fs, defaultData)
-	stand.LookupFlags(fs)
-	stand.KeysFlag(fs)
-	signIn := people.Flags(fs)
-	webhooks := settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
-	words, err := settings.Parse(fs, args, environ, stdout)
+	o, err := parse(args, environ, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
-	}
-	if err == nil && len(words) > 0 {
-		err = errors.New("takes flags only; -h lists them")
-	}
-	if err == nil && stand.Demo && !front.Loopback(face.Addr) {
-		err = errors.New("-demo needs a loopback -addr such as 127.0.0.1:8080")
 	}
 	if err != nil {
 		return err
 	}
+	face, stand := o.face, o.stand
 	proxies, err := face.Proxies()
 	if err != nil {
 		return err
@@ -64,6 +82,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer face.Close()
 
+	limits := face.Limits(time.Now)
 	metrics := door.NewMetrics(build.Version())
 	stand.Logger, stand.Now, stand.Around = log, time.Now, front.Upstream(metrics.Registerer(), tracer)
 	back, err := backend.Open(ctx, stand, defaultData)
@@ -78,8 +97,8 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	mcpURL, signedIn := face.BaseURL+"/mcp", face.BaseURL+"/mcp/signed-in"
 	var d *door.Door // asks users who calls; they ask it from where
 	users, err := people.Open(ctx, people.Config{
-		Settings: signIn, Backend: back, Issuer: face.BaseURL, Resources: []string{face.BaseURL + "/api", mcpURL, signedIn},
-		Unlimited: face.Limits(time.Now) == nil, Address: func(r *http.Request) netip.Addr { return d.Address(r) }, Logger: log, Now: time.Now,
+		Settings: o.signIn, Backend: back, Issuer: face.BaseURL, Resources: []string{face.BaseURL + "/api", mcpURL, signedIn},
+		Unlimited: limits == nil, Address: func(r *http.Request) netip.Addr { return d.Address(r) }, Logger: log, Now: time.Now,
 	})
 	if err != nil {
 		return err
@@ -87,7 +106,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer users.Close()
 	defer watch(ctx, users.Names)()
 	d = door.New(door.Config{
-		BaseURL: face.BaseURL, Gate: users.OAuth, Limits: face.Limits(time.Now), TrustedProxies: proxies,
+		BaseURL: face.BaseURL, Gate: users.OAuth, Limits: limits, TrustedProxies: proxies,
 		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
 	})
 	names := portfolioOf(users, back)
@@ -100,12 +119,9 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	if back.Demo != nil && len(*webhooks) == 0 {
-		*webhooks = demoReceivers
-	}
 	partners, err := partner.New(ctx, partner.Config{
 		DB: back.DB, Keys: keys, Market: back.Market, Suffixes: back.Lookup.Suffixes(),
-		NoLimits: face.Limits(time.Now) == nil, Webhooks: *webhooks, Now: time.Now, Logger: log,
+		NoLimits: limits == nil, Webhooks: *o.webhooks, Now: time.Now, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -117,7 +133,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	doors := users.Doors(d, signIn.Signup.Value, names)
+	doors := users.Doors(d, o.signIn.Signup.Value, names)
 	doors["/mcp"] = mcp.Handler(mcpURL, false)
 	doors["/mcp/signed-in"] = mcp.Handler(signedIn, true)
 	api := rest.New(rest.Config{
