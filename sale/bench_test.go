@@ -19,8 +19,12 @@ import (
 // show what the code costs, not the disk.
 func benchDesks(b *testing.B, bench func(b *testing.B, d *desk)) {
 	c := &clock{at: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
-	b.Run("sqlite", func(b *testing.B) { bench(b, newDesk(b, storetest.Open(b, store.Config{Dir: b.TempDir(), Now: c.now}), c)) })
-	b.Run("postgres", func(b *testing.B) { bench(b, newDesk(b, storetest.Open(b, store.Config{URL: storetest.Postgres(b), Now: c.now}), c)) })
+	b.Run("sqlite", func(b *testing.B) {
+		bench(b, newDesk(b, storetest.Open(b, store.Config{Dir: b.TempDir(), Now: c.now}), c))
+	})
+	b.Run("postgres", func(b *testing.B) {
+		bench(b, newDesk(b, storetest.Open(b, store.Config{URL: storetest.Postgres(b), Now: c.now}), c))
+	})
 }
 
 // cpu is the time that this process has used so far.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -236,5 +237,116 @@ func (d *desk) wantCode(what string, err error, want fault.Code) {
 		d.Errorf("%s: got %v, want success", what, err)
 	case want != "" && (!errors.As(err, &f) || f.Code != want):
 		d.Errorf("%s: got %v, want %s", what, err, want)
+	}
+}
+
+// dump is all that the desk, the ledger, the market and the events have stored.
+func (d *desk) dump() string {
+	d.Helper()
+	var b strings.Builder
+	err := d.db.Read(d.Context(), func(tx store.Tx) error {
+		b.Reset()
+		for _, table := range []string{
+			"orders", "order_timeline", "refunds", "audit_log", "flagged_domains", "quote_keys",
+			"postings", "listings", "listing_changes", "test_streams", "test_events",
+		} {
+			if err := dumpTable(d.Context(), tx, &b, table); err != nil {
+				return fmt.Errorf("%s: %w", table, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		d.Fatalf("dump the database: %v", err)
+	}
+	return b.String()
+}
+
+func dumpTable(ctx context.Context, tx store.Tx, b *strings.Builder, table string) error {
+	rows, err := tx.Query(ctx, `SELECT * FROM `+table+` ORDER BY 1, 2`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			return err
+		}
+		fmt.Fprint(b, table)
+		for i, v := range values {
+			fmt.Fprintf(b, " %s=%v", columns[i], *v.(*any))
+		}
+		b.WriteByte('\n')
+	}
+	return rows.Err()
+}
+
+// An emitted event.
+type emitted struct {
+	kind   string
+	status sale.State
+}
+
+// eventsOf are the events of an order, in their order.
+func (d *desk) eventsOf(id string) (all []emitted) {
+	d.Helper()
+	err := d.db.Read(d.Context(), func(tx store.Tx) error {
+		all = nil
+		rows, err := tx.Query(d.Context(), `SELECT kind, status FROM test_events WHERE order_id = $1 ORDER BY number`, id)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var e emitted
+			if err := rows.Scan(&e.kind, &e.status); err != nil {
+				return err
+			}
+			all = append(all, e)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		d.Fatal(err)
+	}
+	return all
+}
+
+// count is the result of a query for one number.
+func (d *desk) count(query string, args ...any) (n int) {
+	d.Helper()
+	err := d.db.Read(d.Context(), func(tx store.Tx) error { return tx.QueryRow(d.Context(), query, args...).Scan(&n) })
+	if err != nil {
+		d.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// status is where the listing that was changed last stands.
+func (d *desk) status(name fqdn.Name) (s string) {
+	d.Helper()
+	err := d.db.Read(d.Context(), func(tx store.Tx) error {
+		return tx.QueryRow(d.Context(), `SELECT status FROM listings WHERE domain = $1 ORDER BY change DESC LIMIT 1`, name.String()).Scan(&s)
+	})
+	if err != nil {
+		d.Fatalf("the listing of %s: %v", name, err)
+	}
+	return s
+}
+
+// wantRight checks the ledger against the orders.
+func (d *desk) wantRight() {
+	d.Helper()
+	r, err := ledger.Check(d.Context(), d.db, claims)
+	if err != nil || len(r.Violations) > 0 {
+		d.Errorf("the ledger: got %v, %v, want no violations", r, err)
 	}
 }

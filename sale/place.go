@@ -181,6 +181,7 @@ func record(ctx context.Context, tx store.Tx, p Party, r Request, listing string
 			return Order{}, fault.New(fault.Conflict, "the quote was used by another order").WithHint("ask for a new quote with POST /quotes")
 		}
 		return Order{}, fault.New(fault.Conflict, "another order has this external_payment_ref").
+			WithField("external_payment_ref", "is that of another order").
 			WithHint("find it with GET /orders, or send another reference")
 	}
 	if err != nil {

@@ -1,0 +1,328 @@
+package sale_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/ledger"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A standing is a state and a review.
+type standing struct {
+	state  sale.State
+	review sale.Review
+}
+
+// moves are all that is allowed, apart from the table in the package: action, where from, where to, the event.
+var moves = map[sale.Action]map[standing]struct {
+	to    standing
+	event string
+}{
+	sale.StartTransfer: {
+		{sale.ExternallyPaid, ""}:              {standing{sale.TransferInProgress, ""}, "order.transfer_started"},
+		{sale.ExternallyPaid, sale.ReviewDone}: {standing{sale.TransferInProgress, sale.ReviewDone}, "order.transfer_started"},
+		{sale.Paid, ""}:                        {standing{sale.TransferInProgress, ""}, "order.transfer_started"},
+	},
+	sale.ConfirmTransfer: {
+		{sale.TransferInProgress, ""}:              {standing{sale.TransferCompleted, ""}, "order.transfer_completed"},
+		{sale.TransferInProgress, sale.ReviewDone}: {standing{sale.TransferCompleted, sale.ReviewDone}, "order.transfer_completed"},
+	},
+	sale.Settle: {
+		{sale.TransferCompleted, ""}:              {standing{sale.Settled, ""}, "order.settled"},
+		{sale.TransferCompleted, sale.ReviewDone}: {standing{sale.Settled, sale.ReviewDone}, "order.settled"},
+	},
+	sale.RefundBuyer: {
+		{sale.ExternallyPaid, ""}:                  {standing{sale.Refunded, ""}, "order.refunded"},
+		{sale.ExternallyPaid, sale.Held}:           {standing{sale.Refunded, sale.Held}, "order.refunded"},
+		{sale.ExternallyPaid, sale.ReviewDone}:     {standing{sale.Refunded, sale.ReviewDone}, "order.refunded"},
+		{sale.TransferInProgress, ""}:              {standing{sale.Refunded, ""}, "order.refunded"},
+		{sale.TransferInProgress, sale.ReviewDone}: {standing{sale.Refunded, sale.ReviewDone}, "order.refunded"},
+	},
+	sale.Cancel: {
+		{sale.ExternallyPaid, ""}:                  {standing{sale.Cancelled, ""}, "order.refunded"},
+		{sale.ExternallyPaid, sale.Held}:           {standing{sale.Cancelled, sale.Held}, "order.refunded"},
+		{sale.ExternallyPaid, sale.ReviewDone}:     {standing{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
+		{sale.Paid, ""}:                            {standing{sale.Cancelled, ""}, "order.refunded"},
+		{sale.TransferInProgress, ""}:              {standing{sale.Cancelled, ""}, "order.refunded"},
+		{sale.TransferInProgress, sale.ReviewDone}: {standing{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
+	},
+	sale.Hold: {
+		{sale.ExternallyPaid, ""}:              {standing{sale.ExternallyPaid, sale.Held}, ""},
+		{sale.ExternallyPaid, sale.ReviewDone}: {standing{sale.ExternallyPaid, sale.Held}, ""},
+		{sale.Paid, ""}:                        {standing{sale.Paid, sale.Held}, ""},
+	},
+	sale.Clear: {
+		{sale.ExternallyPaid, sale.Held}: {standing{sale.ExternallyPaid, sale.ReviewDone}, "order.manual_review_cleared"},
+	},
+}
+
+// ways are how an order gets to a standing.
+var ways = map[standing][]sale.Action{
+	{sale.ExternallyPaid, ""}:                  {},
+	{sale.ExternallyPaid, sale.Held}:           {sale.Hold},
+	{sale.ExternallyPaid, sale.ReviewDone}:     {sale.Hold, sale.Clear},
+	{sale.TransferInProgress, ""}:              {sale.StartTransfer},
+	{sale.TransferInProgress, sale.ReviewDone}: {sale.Hold, sale.Clear, sale.StartTransfer},
+	{sale.TransferCompleted, ""}:               {sale.StartTransfer, sale.ConfirmTransfer},
+	{sale.TransferCompleted, sale.ReviewDone}:  {sale.Hold, sale.Clear, sale.StartTransfer, sale.ConfirmTransfer},
+	{sale.Settled, ""}:                         {sale.StartTransfer, sale.ConfirmTransfer, sale.Settle},
+	{sale.Settled, sale.ReviewDone}:            {sale.Hold, sale.Clear, sale.StartTransfer, sale.ConfirmTransfer, sale.Settle},
+	{sale.Refunded, ""}:                        {sale.RefundBuyer},
+	{sale.Refunded, sale.Held}:                 {sale.Hold, sale.RefundBuyer},
+	{sale.Refunded, sale.ReviewDone}:           {sale.Hold, sale.Clear, sale.RefundBuyer},
+	{sale.Cancelled, ""}:                       {sale.Cancel},
+	{sale.Cancelled, sale.Held}:                {sale.Hold, sale.Cancel},
+	{sale.Cancelled, sale.ReviewDone}:          {sale.Hold, sale.Clear, sale.Cancel},
+	{sale.Paid, ""}:                            {}, // and the hand of the test
+}
+
+var actions = []sale.Action{
+	sale.StartTransfer, sale.ConfirmTransfer, sale.Settle, sale.RefundBuyer, sale.Cancel, sale.Hold, sale.Clear,
+}
+
+// bring makes an order of the name that stands there.
+func (d *desk) bring(name fqdn.Name, where standing) string {
+	d.Helper()
+	o := d.mustPlace(party, name)
+	if where.state == sale.Paid {
+		d.exec(`UPDATE orders SET status = 'PAID', payment_model = 'service_collected' WHERE id = $1`, o.PublicID)
+	}
+	d.mustAct(o.PublicID, ways[where]...)
+	return o.PublicID
+}
+
+func TestEveryActionInEveryState(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		names := d.names(len(ways) * len(actions))
+		for where := range ways {
+			for _, a := range actions {
+				name := names[0]
+				names = names[1:]
+				id := d.bring(name, where)
+				before, emittedBefore := d.dump(), len(d.eventsOf(id))
+				got, err := d.act(id, a, staff)
+				want, allowed := moves[a][where]
+				if !allowed {
+					d.wantCode(fmt.Sprintf("%s of %v", a, where), err, fault.Conflict)
+					if after := d.dump(); after != before {
+						t.Errorf("%s of %v is refused, but changed\n%s\nto\n%s", a, where, before, after)
+					}
+					continue
+				}
+				if now := (standing{got.Status, got.Review}); err != nil || now != want.to {
+					t.Errorf("%s of %v: got %v, %v, want %v", a, where, now, err, want.to)
+					continue
+				}
+				events := d.eventsOf(id)[emittedBefore:]
+				if want.event == "" && len(events) != 0 || want.event != "" && !slices.Equal(events, []emitted{{want.event, want.to.state}}) {
+					t.Errorf("%s of %v: got events %v, want %q", a, where, events, want.event)
+				}
+				if stored, err := d.Order(t.Context(), party, id); err != nil || !reflect.DeepEqual(stored, got) {
+					t.Errorf("%s of %v: stored is %+v, %v, returned was %+v", a, where, stored, err, got)
+				}
+				if last := got.Timeline[len(got.Timeline)-1]; last.Status != want.to.state || last.At != d.clock.now() {
+					t.Errorf("%s of %v: got %+v at the end of the timeline", a, where, last)
+				}
+				given := want.to.state == sale.Refunded || want.to.state == sale.Cancelled
+				if listed := d.status(name) == "listed"; listed != given {
+					t.Errorf("%s of %v: the name is listed: %t, want %t", a, where, listed, given)
+				}
+			}
+		}
+		d.wantRight()
+	})
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[sale.State]sale.Action{
+		sale.ExternallyPaid: sale.StartTransfer, sale.Paid: sale.StartTransfer,
+		sale.TransferInProgress: sale.ConfirmTransfer, sale.TransferCompleted: sale.Settle,
+		sale.Settled: "", sale.Refunded: "", sale.Cancelled: "", "": "",
+	} {
+		if got, ok := state.Next(); got != want || ok != (want != "") {
+			t.Errorf("after %q: got %q, %t, want %q", state, got, ok, want)
+		}
+	}
+}
+
+func TestActionsOnWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		o := d.mustPlace(party, ember)
+		before := d.dump()
+		sandbox := sale.Actor{Name: "partner", Party: other}
+		live := sale.Actor{Name: "partner", Party: sale.Party{Partner: party.Partner, Environment: "LIVE"}}
+		for _, c := range []struct {
+			what string
+			id   string
+			a    sale.Action
+			by   sale.Actor
+			want fault.Code
+		}{
+			{"an order that is not there", "ord_none", sale.StartTransfer, staff, fault.NotFound},
+			{"another partner's order", o.PublicID, sale.StartTransfer, sandbox, fault.NotFound},
+			{"an order of the other environment", o.PublicID, sale.StartTransfer, live, fault.NotFound},
+			{"an action that is none", o.PublicID, "sell", staff, fault.Validation},
+		} {
+			_, err := d.act(c.id, c.a, c.by)
+			d.wantCode(c.what, err, c.want)
+		}
+		if _, err := d.act(o.PublicID, sale.Hold, sale.Actor{}); err == nil {
+			t.Error("an action of nobody: got success, want a refusal")
+		}
+		if after := d.dump(); after != before {
+			t.Errorf("refused actions changed\n%s\nto\n%s", before, after)
+		}
+	})
+}
+
+func TestARefund(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		o := d.mustPlace(party, ember)
+		refund := func(p sale.Party, id, reason string) (r sale.Refund, err error) {
+			err = d.tx(func(tx store.Tx) (err error) {
+				r, err = d.Refund(t.Context(), tx, p, id, reason, d.clock.now())
+				return err
+			})
+			return r, err
+		}
+		for _, c := range []struct {
+			what   string
+			party  sale.Party
+			reason string
+			want   fault.Code
+		}{
+			{"another partner's order", other, "", fault.NotFound},
+			{"a reason that is too long", party, strings.Repeat("x", sale.MaxReason+1), fault.Validation},
+			{"an order", party, "buyer withdrew", ""},
+			{"the same again", party, "", fault.Conflict},
+		} {
+			r, err := refund(c.party, o.PublicID, c.reason)
+			d.wantCode("refund "+c.what, err, c.want)
+			if c.want == "" && (!strings.HasPrefix(r.RefundID, "ref_") || r.AmountCents != price || r.Currency != "USD" ||
+				r.Order.Status != sale.Refunded || r.Order.PublicID != o.PublicID || r.CreatedAt != d.clock.now() || len(r.Order.Timeline) != 2) {
+				t.Errorf("refund %s: got %+v", c.what, r)
+			}
+		}
+		if n := d.count(`SELECT COUNT(*) FROM refunds WHERE order_id = $1 AND reason = 'buyer withdrew'`, o.PublicID); n != 1 {
+			t.Errorf("got %d refunds with that reason, want 1", n)
+		}
+		records, err := d.Records(t.Context(), o.PublicID, "", 10)
+		if err != nil || len(records) != 1 || records[0].Actor != "partner prt_1" || records[0].Action != "order.refund" ||
+			records[0].Reason != "buyer withdrew" {
+			t.Errorf("audit log: got %+v, %v", records, err)
+		}
+		d.mustPlace(other, ember) // it is for sale again
+		d.wantRight()
+	})
+}
+
+// An undone sale lets the name go its own way where others have a say by now.
+func TestWhatBecomesOfTheName(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		relist := func(name fqdn.Name) { // by somebody who bought it since
+			err := d.tx(func(tx store.Tx) error {
+				_, err := market.Seller{Environment: market.Sandbox, ID: "acc_2"}.Put(t.Context(), tx, []fqdn.Name{name}, money.USD(price), market.Listed, d.clock.now())
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		listed := func(name fqdn.Name) int {
+			return d.count(`SELECT COUNT(*) FROM listings WHERE domain = $1 AND status = 'listed'`, name.String())
+		}
+		all := d.names(3)
+
+		again := all[0]
+		o := d.mustPlace(party, again)
+		relist(again)
+		d.mustAct(o.PublicID, sale.RefundBuyer)
+		if n := listed(again); n != 1 {
+			t.Errorf("for sale by another already: got %d listings, want 1", n)
+		}
+
+		resold := all[1]
+		first := d.mustPlace(party, resold)
+		relist(resold)
+		second := d.mustPlace(other, resold)
+		d.mustAct(first.PublicID, sale.Cancel)
+		if n := listed(resold); n != 0 {
+			t.Errorf("sold by another since: got %d listings, want 0", n)
+		}
+		d.mustAct(second.PublicID, sale.Cancel)
+		if n := listed(resold); n != 1 {
+			t.Errorf("both sales undone: got %d listings, want 1", n)
+		}
+
+		withdrawn := all[2]
+		o = d.mustPlace(party, withdrawn)
+		d.exec(`UPDATE listings SET status = 'withdrawn' WHERE domain = $1`, withdrawn.String())
+		d.mustAct(o.PublicID, sale.RefundBuyer)
+		if n := listed(withdrawn); n != 0 {
+			t.Errorf("the listing is gone: got %d listings, want 0", n)
+		}
+		d.wantRight()
+	})
+}
+
+// Of a confirmation and a refund at once, one happens.
+func TestParallelConfirmAndRefund(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		for _, name := range d.names(10) {
+			o := d.bring(name, standing{sale.TransferInProgress, ""})
+			var done atomic.Int32
+			var wg sync.WaitGroup
+			for _, a := range []sale.Action{sale.ConfirmTransfer, sale.RefundBuyer, sale.Cancel, sale.ConfirmTransfer} {
+				wg.Go(func() {
+					err := d.db.Tx(context.Background(), func(tx store.Tx) error { // without turns, as of two processes
+						_, err := d.Act(context.Background(), tx, o, a, staff, d.clock.now())
+						return err
+					})
+					if err == nil {
+						done.Add(1)
+						return
+					}
+					d.wantCode(string(a)+" at the same time", err, fault.Conflict)
+				})
+			}
+			wg.Wait()
+			if n := done.Load(); n != 1 {
+				t.Errorf("%s: got %d actions done, want 1", name, n)
+			}
+			if events := d.eventsOf(o); len(events) != 3 {
+				t.Errorf("%s: got events %v, want three", name, events)
+			}
+		}
+		d.wantRight()
+	})
+}
+
+// A cancelled order is reversed as such.
+func TestCancellationInTheLedger(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		o := d.mustPlace(party, ember)
+		d.mustAct(o.PublicID, sale.Cancel)
+		if n := d.count(`SELECT COUNT(*) FROM postings WHERE order_id = $1 AND kind = $2`, o.PublicID, ledger.Cancellation); n != 3 {
+			t.Errorf("got %d postings of the cancellation, want 3", n)
+		}
+	})
+}
