@@ -76,6 +76,7 @@ type safe struct {
 	Account     account.Session
 	HasPassword bool
 	Providers   []account.Button
+	Identities  []account.Identity
 	Log         []account.Entry
 }
 
@@ -85,12 +86,18 @@ func (p *Pages) security(v *visit) (answer, error) {
 	if s.HasPassword, err = p.accounts.HasPassword(v.Context(), v.session.AccountID); err != nil {
 		return answer{}, err
 	}
+	if s.Identities, err = p.accounts.Identities(v.Context(), v.session.AccountID); err != nil {
+		return answer{}, err
+	}
 	s.Log, err = p.accounts.Log(v.Context(), v.session.AccountID, logLines)
 	return answer{page: "security", title: "Security", data: s}, err
 }
 
 func (p *Pages) changePassword(v *visit) (answer, error) {
 	err := p.accounts.ChangePassword(v.Context(), v.session.AccountID, v.PostForm.Get("current"), v.PostForm.Get("password"), v.from)
+	if fault.Is(err, fault.AuthenticationRequired) {
+		err = fault.New(fault.Forbidden, "The current password is wrong")
+	}
 	if err != nil {
 		a, ours := p.security(v)
 		if ours != nil {
@@ -130,6 +137,16 @@ func (p *Pages) linkProvider(v *visit) (answer, error) {
 	}
 	p.keepFlow(v, flow, "/account/security")
 	return answer{page: "depart", title: "Go on at " + d.Name, data: d}, nil
+}
+
+func (p *Pages) unlinkProvider(v *visit) (answer, error) {
+	err := p.accounts.Unlink(v.Context(), v.session.AccountID, v.PostForm.Get("provider"), v.PostForm.Get("subject"), v.from)
+	if err != nil && !fault.Is(err, fault.NotFound) { // one that is gone already is what was wanted
+		return answer{}, err
+	}
+	a, err := p.security(v)
+	a.notice = "The account is not linked any more."
+	return a, err
 }
 
 // A ring is the page of passkeys.

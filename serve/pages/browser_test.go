@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -14,15 +15,53 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	browserlog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 )
 
-// A window is a real browser, with what it went to and what it complained about.
+// TestInABrowser shows in a real browser what only one can show: whether the policy of a page stops its own form from
+// leading to where it should, what a keyboard reaches, and how pages look. Scripts are off but where a passkey is used.
+func TestInABrowser(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("chromium"); err != nil || testing.Short() {
+		if os.Getenv("CI") != "" && !testing.Short() {
+			t.Fatal("there is no chromium")
+		}
+		t.Skip("needs chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.IgnoreCertErrors, // of the application's server, which vouches for itself
+		chromedp.Flag("disable-quic", true), chromedp.UserDataDir(t.TempDir()))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]func(*testing.T, context.Context){
+		"consent":             testConsent,
+		"foreign frame":       testForeignFrame,
+		"passkey":             testPasskey,
+		"provider":            testProviderInABrowser,
+		"keyboard":            testKeyboard,
+		"domains":             testDomainsInABrowser,
+		"links by mail":       testMailInABrowser,
+		"looks and labels":    testSights,
+		"documents' pictures": testPictures,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, ctx)
+		})
+	}
+}
+
+// A window is a person's browser, with nothing in it yet. It keeps what it went to and what it complained about.
 type window struct {
 	*town
 	ctx context.Context
@@ -32,18 +71,12 @@ type window struct {
 	complaints []string
 }
 
-func newWindow(w *town) *window {
+// newWindow opens a window in which scripts do not run.
+func newWindow(w *town, chromium context.Context) *window {
 	w.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil || testing.Short() {
-		w.Skip("needs chromium")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.UserDataDir(w.TempDir()))
-	ctx, cancel := chromedp.NewExecAllocator(w.Context(), options...)
+	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
 	w.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	w.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
 	w.Cleanup(cancel)
 	b := &window{town: w, ctx: ctx}
 	err := chromedp.Listen(ctx, func(event any) {
@@ -63,19 +96,85 @@ func newWindow(w *town) *window {
 	if err != nil {
 		w.Fatal(err)
 	}
+	b.scripts(false)
 	return b
+}
+
+// call is a command to the browser's tab as an action.
+func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, command, params)
+		return err
+	})
+}
+
+func (b *window) scripts(on bool) {
+	b.Helper()
+	b.do("switch scripts", call(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}))
 }
 
 func (b *window) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
-		text, _ := chromedp.Run(b.ctx, chromedp.Text("body"))
+		late, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+		defer cancel()
+		text, _ := chromedp.Run(late, chromedp.Evaluate[string]("document.body.innerText"))
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.Fatalf("%s: %v\n%s\ncomplaints: %q\nwent: %q", what, err, text, b.complaints, b.went)
 	}
+}
+
+// open goes to a path of ours.
+func (b *window) open(path string) {
+	b.Helper()
+	b.do("open "+path, chromedp.Navigate(b.base+strings.TrimPrefix(path, b.base)))
+}
+
+// fill types texts into the fields with the selectors, given in turn.
+func (b *window) fill(pairs ...string) {
+	b.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		b.do("fill "+pair[0], chromedp.WaitVisible(pair[0]), chromedp.Evaluate[chromedp.Void](fmt.Sprintf("document.querySelector(%q).value = ''", pair[0])), chromedp.SendKeys(pair[0], pair[1]))
+	}
+}
+
+// press presses a button, and waits until what shows that it worked is there, on another page than this one.
+func (b *window) press(button, then string) {
+	b.Helper()
+	b.do("press "+button, chromedp.WaitVisible(button), chromedp.Evaluate[chromedp.Void]("document.documentElement.dataset.old = 1"),
+		chromedp.Click(button), chromedp.WaitVisible("html:not([data-old]) "+then))
+}
+
+// says holds the page against texts in it, as a person reads them.
+func (b *window) says(texts ...string) {
+	b.Helper()
+	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, text := range texts {
+		if !strings.Contains(got, text) {
+			b.Errorf("the page lacks %q:\n%s", text, got)
+		}
+	}
+}
+
+// signUp makes an account in the browser.
+func (b *window) signUp() {
+	b.Helper()
+	b.open("/signup")
+	b.fill("#email", ada, "#password", passphrase)
+	b.press("main form button", ".notice")
+}
+
+// signIn fills in the sign-in page that is open, and waits for what follows.
+func (b *window) signIn(then string) {
+	b.Helper()
+	b.fill("#email", ada, "#password", passphrase)
+	b.press("main form button", then)
 }
 
 // seen waits until the browser has gone to an address with the prefix, and returns it.
@@ -100,85 +199,139 @@ func (b *window) seen(prefix string) *url.URL {
 	return nil
 }
 
-// TestConsentInABrowser goes through sign-up, sign-in and consent in a real browser, since only one shows whether the
-// policy of a page stops its own form from leading to where it should.
-func TestConsentInABrowser(t *testing.T) {
-	t.Parallel()
-	w := newTown(t, nil)
-	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<link rel="icon" href="data:,"><p id="landed">back in the app</p>`)
-	}))
-	t.Cleanup(app.Close)
-	b := newWindow(w)
-	b.do("sign up", chromedp.Navigate(w.base+"/signup"), chromedp.WaitVisible("#password"),
-		chromedp.SendKeys("#email", ada), chromedp.SendKeys("#password", passphrase), chromedp.Click("main form button"), chromedp.WaitVisible(".notice"))
-
-	onPort := w.client("http://127.0.0.1:1/cb")
-	request := w.base + ask(onPort, app.URL+"/cb")
-	b.do("sign in for an application", chromedp.Navigate(request), chromedp.WaitVisible("#password"),
-		chromedp.SendKeys("#email", ada), chromedp.SendKeys("#password", passphrase), chromedp.Click("main form button"), chromedp.WaitVisible("button[value=allow]"))
-	b.do("allow", chromedp.Click("button[value=allow]"), chromedp.WaitVisible("#landed"))
-	if q := b.seen(app.URL + "/cb?").Query(); q.Get("code") == "" || q.Get("iss") != w.base || q.Get("state") != "a b&c" {
-		t.Errorf("allow: got %v, want a code", q)
-	}
-
-	b.forget()
-	b.do("deny", chromedp.Navigate(request), chromedp.WaitVisible("button[value=deny]"), chromedp.Click("button[value=deny]"), chromedp.WaitVisible("#landed"))
-	if q := b.seen(app.URL + "/cb?").Query(); q.Get("error") != "access_denied" || q.Has("code") {
-		t.Errorf("deny: got %v, want access_denied", q)
-	}
-
-	const private = "com.example.ember:/cb"
-	b.forget()
-	b.do("allow an app of a private scheme", chromedp.Navigate(w.base+ask(w.client(private), private)),
-		chromedp.WaitVisible("button[value=allow]"), chromedp.Click("button[value=allow]"))
-	if q := b.seen(private + "?").Query(); q.Get("code") == "" {
-		t.Errorf("private scheme: got %v, want a code", q)
-	}
-	b.noComplaints()
-}
-
 func (b *window) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.went = nil
 }
 
-func (b *window) noComplaints() {
+// noComplaints holds what the browser complained about against what it may complain about.
+func (b *window) noComplaints(but ...string) {
 	b.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.complaints {
-		if !strings.Contains(c, "com.example.ember") { // there is no such app here
+		if !slices.ContainsFunc(but, func(known string) bool { return strings.Contains(c, known) }) {
 			b.Errorf("the browser complains: %s", c)
 		}
 	}
 }
 
-// TestPasskeyInABrowser adds a passkey and signs in with it.
-func TestPasskeyInABrowser(t *testing.T) {
-	t.Parallel()
+// application is where an application waits for the answer.
+func application() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<link rel="icon" href="data:,"><p id="landed">back in the app</p>`)
+	})
+}
+
+// testConsent goes through sign-up, sign-in and consent for applications of each kind.
+func testConsent(t *testing.T, chromium context.Context) {
 	w := newTown(t, nil)
-	b := newWindow(w)
-	w.person().signUp(ada)
-	b.do("sign in", chromedp.Navigate(w.base+"/signin?return=/account/passkeys"), chromedp.WaitVisible("#password"),
-		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-			if _, err := cdp.Call(ctx, target, webauthn.Enable, webauthn.EnableParams{}); err != nil {
+	local, site := httptest.NewServer(application()), httptest.NewTLSServer(application())
+	t.Cleanup(local.Close)
+	t.Cleanup(site.Close)
+	b := newWindow(w, chromium)
+	b.signUp()
+	const private = "com.example.ember:/cb"
+	const allow, deny, landed = "button[value=allow]", "button[value=deny]", "#landed"
+
+	onPort := ask(w.client("http://127.0.0.1:1/cb"), local.URL+"/cb")
+	onSite := ask(w.client(site.URL+"/cb"), site.URL+"/cb")
+	b.open(onSite)
+	b.signIn(allow)
+	b.says("Ember <b>", ada, strings.TrimPrefix(site.URL, "https://"), "nobody has checked", "See marketplace prices")
+	b.press(allow, landed)
+	b.wantCode("https", site.URL+"/cb?")
+
+	b.forget()
+	b.open(onPort)
+	b.says("a program on your own computer")
+	b.press(allow, landed)
+	b.wantCode("loopback, on another port than was registered", local.URL+"/cb?")
+
+	for what, request := range map[string]string{site.URL: onSite, local.URL: onPort} {
+		b.forget()
+		b.open(request)
+		b.press(deny, landed)
+		if q := b.seen(what + "/cb?").Query(); q.Get("error") != "access_denied" || q.Has("code") || q.Get("state") != "a b&c" || q.Get("iss") != w.base {
+			t.Errorf("deny: got %v, want access_denied", q)
+		}
+	}
+
+	b.forget()
+	b.open(ask(w.client(private), private))
+	b.says("an app on your own device", "com.example.ember:")
+	b.do("allow an app of a private scheme", chromedp.Click(allow))
+	b.wantCode("private scheme", private+"?")
+	b.noComplaints("com.example.ember") // there is no such app here
+}
+
+// wantCode holds where the browser went against a redirect with a code.
+func (b *window) wantCode(what, prefix string) {
+	b.Helper()
+	if q := b.seen(prefix).Query(); q.Get("code") == "" || q.Get("iss") != b.base || q.Get("state") != "a b&c" {
+		b.Errorf("%s: got %v, want a code", what, q)
+	}
+}
+
+// testForeignFrame frames the consent page in one of another origin, to which the browser would send the cookie.
+func testForeignFrame(t *testing.T, chromium context.Context) {
+	w := newTown(t, nil)
+	request := w.base + ask(w.client("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb")
+	trap := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(rw, `<link rel="icon" href="data:,"><h1>Win a boat</h1><iframe src="%s" width="600" height="600"></iframe>`, strings.ReplaceAll(request, "&", "&amp;"))
+	}))
+	t.Cleanup(trap.Close)
+	b := newWindow(w, chromium)
+	b.signUp()
+	b.open("/signin")
+	b.signIn(".tabs")
+	b.open(request)
+	b.do("the page stands alone", chromedp.WaitVisible("button[value=allow]"))
+	b.forget()
+	for i, host := range []string{"localhost", "127.0.0.1"} { // of our site with another origin, and of another site
+		b.do("open the trap", call(cdppage.Navigate, cdppage.NavigateParams{URL: strings.Replace(trap.URL, "127.0.0.1", host, 1)}))
+		b.refused(i + 1)
+		b.do("look into the frame", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			got, err := cdp.Call(ctx, target, cdppage.GetFrameTree, cdp.Empty{})
+			if err != nil {
 				return err
 			}
-			_, err := cdp.Call(ctx, target, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
-				Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
-				HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
-			}})
-			return err
-		}),
-		chromedp.SendKeys("#email", ada), chromedp.SendKeys("#password", passphrase), chromedp.Click("main form button"), chromedp.WaitVisible("#passkey-add"))
-	b.do("add", chromedp.SendKeys("#name", "Laptop"), chromedp.Click("#passkey-add button"), chromedp.WaitVisible("main li h2"))
-	b.do("sign out", chromedp.Navigate(w.base+"/signout"), chromedp.Click("main form button"), chromedp.WaitVisible("#passkey-signin"))
-	b.do("sign in with it", chromedp.Click("#passkey-signin"), chromedp.WaitVisible(`nav a[aria-current="page"]`))
-	if text, err := chromedp.Run(b.ctx, chromedp.Text("main")); err != nil || !strings.Contains(text, ada) {
-		t.Errorf("after the sign-in: got %q, %v, want the account", text, err)
+			for _, f := range got.FrameTree.ChildFrames { // none, where the browser gives the frame a process of its own
+				if !strings.HasPrefix(f.Frame.URL, "chrome-error:") {
+					return fmt.Errorf("the frame shows %s", f.Frame.URL)
+				}
+			}
+			return nil
+		}))
 	}
-	b.noComplaints()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if drawn := slices.Index(b.went, w.base+"/style.css"); drawn >= 0 {
+		t.Error("the frame draws on our style sheet: it shows a page")
+	}
+}
+
+// refused waits until the browser has refused to frame a page of ours so many times.
+func (b *window) refused(times int) {
+	b.Helper()
+	const words = "Framing '%s/' violates the following Content Security Policy directive: \"frame-ancestors 'none'\""
+	var n int
+	for range 200 {
+		n = 0
+		b.mu.Lock()
+		for _, c := range b.complaints {
+			if strings.HasPrefix(c, fmt.Sprintf(words, b.base)) {
+				n++
+			}
+		}
+		b.mu.Unlock()
+		if n == times {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.Fatalf("the browser refused the frame %d times, want %d: %q", n, times, b.complaints)
 }

@@ -2,27 +2,32 @@ package pages
 
 import (
 	"net/url"
+	"slices"
 
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/money"
 )
+
+const domainsPath = "/account/domains"
 
 // listed is how many names a page shows.
 const listed = 100
 
 // A shelf is the page of an account's names.
 type shelf struct {
-	Claims []portfolio.Claim
-	Label  string // of the proof, in front of the name
-	More   string // the next page; empty: this is the last
-	Entry  string // what was given as a name to add
+	Claims []portfolio.Claim // one that was just added, then those of the page
+	Label  string            // of the proof, in front of the name
+	More   string            // the next page; empty: this is the last
+	Entry  string            // what was given as a name to add
+	Open   string            // the name that is shown in full
+	Here   string            // this page
 }
 
-func (p *Pages) domains(v *visit) (answer, error) { return p.domainsPage(v, "") }
+func (p *Pages) domains(v *visit) (answer, error) { return p.domainsPage(v, shelf{}) }
 
-func (p *Pages) domainsPage(v *visit, entry string) (answer, error) {
+// domainsPage fills a shelf with the names of the page that is visited.
+func (p *Pages) domainsPage(v *visit, s shelf) (answer, error) {
 	after, err := fqdn.Parse(v.URL.Query().Get("after"))
 	if err != nil {
 		after = fqdn.Name{}
@@ -31,33 +36,51 @@ func (p *Pages) domainsPage(v *visit, entry string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s := shelf{Claims: claims, Label: portfolio.ProofLabel, Entry: entry}
+	s.Label, s.Here = portfolio.ProofLabel, domainsPath
+	if !after.IsZero() {
+		s.Here = domainsAfter(after)
+	}
 	if more {
-		s.More = "/account/domains?" + url.Values{"after": {claims[len(claims)-1].Domain.String()}}.Encode()
+		s.More = domainsAfter(claims[len(claims)-1].Domain)
+	}
+	if s.Claims == nil || slices.ContainsFunc(claims, func(c portfolio.Claim) bool { return c.Domain == s.Claims[0].Domain }) {
+		s.Claims = claims
+	} else {
+		s.Claims = append(s.Claims, claims...)
 	}
 	return answer{page: "domains", title: "Your domain names", data: s}, nil
 }
 
+func domainsAfter(name fqdn.Name) string {
+	return domainsPath + "?" + url.Values{"after": {name.String()}}.Encode()
+}
+
 // changeDomains does to a name what the pressed button says.
 func (p *Pages) changeDomains(v *visit) (answer, error) {
-	given, notice := v.PostForm.Get("domain"), ""
-	name, err := fqdn.Parse(given)
-	if err != nil {
+	var s shelf
+	var notice string
+	name, err := fqdn.Parse(v.PostForm.Get("domain"))
+	adds := v.PostForm.Get("do") == string(add)
+	switch {
+	case err != nil:
 		err = fault.Invalid("domain", "%s", err.Error())
-	} else {
+	case adds:
+		var claim portfolio.Claim
+		if claim, err = p.names.Add(v.Context(), v.session.AccountID, name); err == nil {
+			s.Claims = []portfolio.Claim{claim} // shown even where it belongs to another page
+			notice = name.String() + " is on your list. Show by its record that it is yours."
+		}
+	default:
 		notice, err = p.changeDomain(v, name)
 	}
-	a, ours := p.domainsPage(v, "")
+	if s.Open = name.String(); err != nil && adds {
+		s.Entry = v.PostForm.Get("domain")
+	}
+	a, ours := p.domainsPage(v, s)
 	if ours != nil {
 		return answer{}, ours
 	}
 	if err != nil {
-		if v.PostForm.Get("do") == "add" {
-			a, ours = p.domainsPage(v, given)
-		}
-		if ours != nil {
-			return answer{}, ours
-		}
 		return again(a, err)
 	}
 	a.notice = notice
@@ -67,17 +90,13 @@ func (p *Pages) changeDomains(v *visit) (answer, error) {
 func (p *Pages) changeDomain(v *visit, name fqdn.Name) (notice string, err error) {
 	c := portfolio.Change{Names: []fqdn.Name{name}}
 	switch v.PostForm.Get("do") {
-	case "add":
-		_, err := p.names.Add(v.Context(), v.session.AccountID, name)
-		return name.String() + " is on your list. Show that it is yours with the record below.", err
 	case "verify":
 		c.Op, notice = portfolio.Verify, name.String()+" is yours."
 	case "list":
-		cents, err := money.ParseDecimal(v.PostForm.Get("price"))
-		if err != nil {
-			return "", fault.Invalid("price", "must be an amount such as 1200 or 1200.50")
+		if c.Price, err = priceOf(v.PostForm.Get("price")); err != nil {
+			return "", err
 		}
-		c.Op, c.Price, notice = portfolio.List, money.USD(cents), name.String()+" is offered; it is for sale while the proof stands."
+		c.Op, notice = portfolio.List, name.String()+" is offered; it is for sale while the proof stands."
 	case "unlist":
 		c.Op, notice = portfolio.Unlist, name.String()+" is not offered any more."
 	case "remove":
@@ -89,5 +108,5 @@ func (p *Pages) changeDomain(v *visit, name fqdn.Name) (notice string, err error
 	if err != nil {
 		return "", err
 	}
-	return notice, failed[0]
+	return notice, nameProblem(c.Op, failed[0])
 }

@@ -46,6 +46,7 @@ type Pages struct {
 	names    Names
 	secure   bool
 	foreign  *http.CrossOriginProtection
+	methods  map[string][]string // that have a page, by path
 	mux      *http.ServeMux
 	handler  http.Handler
 }
@@ -62,7 +63,8 @@ func New(cfg Config) *Pages {
 	base := cfg.Door.BaseURL()
 	p := &Pages{
 		accounts: cfg.Accounts, oauth: cfg.OAuth, door: cfg.Door, signup: cfg.Signup, names: cfg.Names,
-		secure: strings.HasPrefix(base, "https://"), foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(),
+		secure: strings.HasPrefix(base, "https://"), foreign: http.NewCrossOriginProtection(),
+		methods: map[string][]string{}, mux: http.NewServeMux(),
 	}
 	if err := p.foreign.AddTrustedOrigin(originOf(base)); err != nil {
 		panic("pages: " + err.Error())
@@ -117,6 +119,7 @@ func (p *Pages) routes() {
 	p.own("POST /account/security/password", "account_security", p.changePassword)
 	p.own("POST /account/security/verify", "account_security", p.mailVerification)
 	p.own("POST /account/security/link", "account_security", p.linkProvider)
+	p.own("POST /account/security/unlink", "account_security", p.unlinkProvider)
 	p.own("GET /account/passkeys", "account_passkeys", p.passkeys)
 	p.own("POST /account/passkeys/remove", "account_passkeys", p.removePasskey)
 	p.own("POST /account/passkeys/begin", "account_passkeys", p.beginPasskey)
@@ -124,10 +127,24 @@ func (p *Pages) routes() {
 	if p.names != nil {
 		p.own("GET /account/domains", "account_domains", p.domains)
 		p.own("POST /account/domains", "account_domains", p.changeDomains)
+		p.own("GET "+bulkPath, "account_domains", p.bulk)
+		p.own("POST "+bulkPath, "account_domains", p.changeMany)
 	}
 	p.mux.HandleFunc("GET /passkey.js", p.script)
+	p.refuseOthers("/passkey.js", "GET, HEAD")
+	for path, methods := range p.methods {
+		p.refuseOthers(path, strings.Join(methods, ", "))
+	}
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		p.fail(p.visit(w, r), fault.New(fault.NotFound, "There is no such page"))
+	})
+}
+
+// refuseOthers answers all methods at a path but those that have a page of their own.
+func (p *Pages) refuseOthers(path, allow string) {
+	p.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		p.fail(p.visit(w, r), fault.New(fault.MethodNotAllowed, "This page does not take the method %s", r.Method))
 	})
 }
 
@@ -154,7 +171,18 @@ type action func(*visit) (answer, error)
 const (
 	maxForm   = 32 << 10  // bytes; an authorization request may bring 4 KiB of state
 	maxScript = 160 << 10 // bytes of a passkey's response as JSON, with its flow
+	maxNames  = 512 << 10 // bytes of a form with [portfolio.MaxChange] names of the greatest length, and what stands between them
 )
+
+func bodyLimit(r *http.Request) int64 {
+	switch {
+	case isScript(r):
+		return maxScript
+	case r.URL.Path == bulkPath:
+		return maxNames
+	}
+	return maxForm
+}
 
 // handle adds a page for anybody. Its POST is for our own forms only.
 func (p *Pages) handle(pattern, name string, act action) {
@@ -194,6 +222,10 @@ func accountPage(path string) string {
 
 // open adds a page that takes POST from other sites too.
 func (p *Pages) open(pattern, name string, act action) {
+	method, path, _ := strings.Cut(pattern, " ")
+	if p.methods[path] = append(p.methods[path], method); method == http.MethodGet {
+		p.methods[path] = append(p.methods[path], http.MethodHead) // which comes with it
+	}
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		door.Note(r.Context(), name, "")
 		v := p.visit(w, r)
@@ -201,11 +233,7 @@ func (p *Pages) open(pattern, name string, act action) {
 			p.fail(v, err)
 			return
 		}
-		limit := int64(maxForm)
-		if isScript(r) {
-			limit = maxScript
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		if err := readForm(r); err != nil {
 			p.fail(v, err)
 			return

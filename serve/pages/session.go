@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/namewharf/namewharf/account"
@@ -16,14 +17,18 @@ import (
 const (
 	sessionCookie = "nw_session"
 	flowCookie    = "nw_flow"   // of a sign-in at a provider
-	returnCookie  = "nw_return" // where that leads to
+	returnCookie  = "nw_return" // where that leads to: the first of maxReturnParts
 )
 
 // flowAge is how many seconds a sign-in at a provider may take.
 const flowAge = 600
 
-// maxReturnCookie leaves a cookie below the 4096 bytes that browsers keep.
-const maxReturnCookie = 3 << 10
+// An authorization request may bring 4 KiB of state, which takes up to three times as much in an address, and browsers
+// keep 4096 bytes in one cookie. All cookies have to fit into the headers of a request, beside its path.
+const (
+	maxReturnPart  = 3 << 10
+	maxReturnParts = 4
+)
 
 func (p *Pages) cookieName(name string) string {
 	if p.secure {
@@ -49,6 +54,45 @@ func (p *Pages) cookie(v *visit, name string) string {
 		return ""
 	}
 	return c.Value
+}
+
+// keepReturn remembers in the browser where a sign-in at a provider leads to. What is too long is not remembered, and
+// leads to the account.
+func (p *Pages) keepReturn(v *visit, back string) {
+	if len(back) > maxReturnParts*maxReturnPart {
+		back = ""
+	}
+	for i := range maxReturnParts {
+		part := back[:min(len(back), maxReturnPart)]
+		back = back[len(part):]
+		switch name := returnPart(i); {
+		case part != "":
+			p.setCookie(v, name, part, flowAge)
+		case p.cookie(v, name) != "":
+			p.setCookie(v, name, "", -1)
+		}
+	}
+}
+
+// takeReturn is what keepReturn remembered, and forgets it.
+func (p *Pages) takeReturn(v *visit) string {
+	var back strings.Builder
+	for i := range maxReturnParts {
+		part := p.cookie(v, returnPart(i))
+		if part == "" {
+			break
+		}
+		back.WriteString(part)
+	}
+	p.keepReturn(v, "")
+	return back.String()
+}
+
+func returnPart(i int) string {
+	if i == 0 {
+		return returnCookie
+	}
+	return returnCookie + strconv.Itoa(i)
 }
 
 // recognize finds out who visits, and lets the cookie last as long as the session it names.

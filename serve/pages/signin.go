@@ -133,15 +133,12 @@ func (p *Pages) beginProvider(v *visit) (answer, error) {
 
 func (p *Pages) keepFlow(v *visit, flow, back string) {
 	p.setCookie(v, flowCookie, flow, flowAge)
-	if len(back) <= maxReturnCookie {
-		p.setCookie(v, returnCookie, back, flowAge)
-	}
+	p.keepReturn(v, back)
 }
 
 func (p *Pages) finishProvider(v *visit) (answer, error) {
-	flow, back := p.cookie(v, flowCookie), p.cookie(v, returnCookie)
+	flow, back := p.cookie(v, flowCookie), p.takeReturn(v)
 	p.setCookie(v, flowCookie, "", -1)
-	p.setCookie(v, returnCookie, "", -1)
 	who, err := p.accounts.FinishUpstream(v.Context(), v.PathValue("provider"), flow, v.URL.Query(), v.from)
 	if err == nil {
 		p.oauth.Forget() // an account that is claimed loses its grants

@@ -15,6 +15,7 @@ import (
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/door"
 )
@@ -66,7 +67,7 @@ func statusOf(c fault.Code) int {
 }
 
 // fieldNames are fields as the forms label them.
-var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "price": "The price"}
+var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "names": "The list of names", "price": "The price"}
 
 // sentences are a fault's words as a person reads them.
 func sentences(f *fault.Error) string {
@@ -118,7 +119,7 @@ func policy(formAction string, script bool) string {
 type view struct {
 	Title   string
 	Email   string // of who is signed in; empty: nobody
-	Path    string
+	Tabs    []tab  // none: the page has one question, and leads nowhere else
 	Notice  string
 	Problem *problem
 	Script  bool
@@ -147,7 +148,7 @@ func (p *Pages) send(v *visit, a answer) {
 	}
 	var b bytes.Buffer
 	err := templates[a.page].ExecuteTemplate(&b, "layout", view{
-		Title: a.title, Email: v.session.Email, Path: v.URL.Path, Notice: a.notice, Problem: a.problem, Script: a.script,
+		Title: a.title, Email: v.session.Email, Tabs: p.tabs(v, a.page), Notice: a.notice, Problem: a.problem, Script: a.script,
 		Domains: p.names != nil, Data: a.data,
 	})
 	if err != nil {
@@ -190,7 +191,7 @@ type failure struct {
 
 // templates are the pages, each with the layout around it.
 var templates = func() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": when, "scope": scopeWords, "event": account.Event.Words, "tab": newTab}).
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": when, "scope": scopeWords, "event": account.Event.Words, "joint": joint, "price": priceWords}).
 		ParseFS(assets, "assets/layout.html"))
 	files, err := assets.ReadDir("assets")
 	if err != nil {
@@ -213,7 +214,34 @@ type tab struct {
 	Here       bool
 }
 
-func newTab(v view, path, name string) tab { return tab{path, name, v.Path == path} }
+// accountTabs are the pages of the account, by the template of each.
+var accountTabs = []struct{ page, path, name string }{
+	{"overview", "/account", "Overview"},
+	{"domains", domainsPath, "Domains"},
+	{"apps", "/account/apps", "Apps"},
+	{"sessions", "/account/sessions", "Sessions"},
+	{"passkeys", "/account/passkeys", "Passkeys"},
+	{"security", "/account/security", "Security"},
+}
+
+// tabs is the navigation on a page of the account.
+func (p *Pages) tabs(v *visit, page string) (all []tab) {
+	if page == "bulk" {
+		page = "domains"
+	}
+	found := false
+	for _, t := range accountTabs {
+		if t.path == domainsPath && p.names == nil {
+			continue
+		}
+		found = found || t.page == page
+		all = append(all, tab{t.path, t.name, t.page == page})
+	}
+	if !found || !v.signedIn() {
+		return nil
+	}
+	return all
+}
 
 // when is a time for a page.
 func when(t time.Time) template.HTML {
@@ -222,6 +250,24 @@ func when(t time.Time) template.HTML {
 	}
 	t = t.UTC()
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2 January 2006, 15:04") + ` UTC</time>`)
+}
+
+// joint stands between an event and its detail: some read on as a sentence, others name a thing.
+func joint(e account.Event) string {
+	switch e {
+	case account.SignedUp, account.SignedIn, account.SignInFailed:
+		return " "
+	}
+	return ": "
+}
+
+// priceWords are an amount as a person reads it, such as 1,250.50 USD.
+func priceWords(a money.Amount) string {
+	text := a.String()
+	for i := strings.IndexByte(text, '.') - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 // scopeWords say what a scope lets an application do.

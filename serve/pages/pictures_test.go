@@ -1,0 +1,159 @@
+package pages_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/serve/pages"
+)
+
+var update = flag.Bool("update", false, "take the pictures of docs/screenshots again")
+
+const (
+	pictureDir = "../../docs/screenshots"
+	pictureDoc = "../../docs/pages.md"
+	maxPicture = 120 << 10 // bytes
+)
+
+// pictured are the pages in docs/pages.md, in the order in which they are taken.
+var pictured = []struct {
+	name, scheme string
+	wide, high   int64
+	see          func(*window)
+}{
+	{"sign-up", "light", desk, 720, func(b *window) {
+		b.open("/signup")
+		b.fill("#email", ada)
+	}},
+	{"sign-in", "light", desk, 720, func(b *window) {
+		b.signUp()
+		b.scripts(true)
+		b.authenticator()
+		b.open("/signin")
+	}},
+	{"passkeys", "dark", desk, 720, func(b *window) {
+		b.open("/signin?return=/account/passkeys")
+		b.signIn("#passkey-add")
+		b.fill("#name", "Ada’s laptop")
+		b.press("#passkey-add button", ".cards h2")
+	}},
+	{"consent", "light", desk, 720, askEmber},
+	{"consent-dark", "dark", desk, 720, askEmber},
+	{"consent-phone", "light", phone, 720, askEmber},
+	{"apps", "light", desk, 720, func(b *window) {
+		b.connect()
+		b.open("/account/apps")
+	}},
+	{"domains", "light", desk, 900, func(b *window) {
+		b.own()
+		b.open("/account/domains")
+		b.do("unfold", chromedp.Click("li:nth-child(2) summary"), chromedp.WaitVisible("li:nth-child(2) dl"))
+	}},
+}
+
+const ember = "http://127.0.0.1:49152/cb"
+
+func askEmber(b *window) {
+	b.open(ask(b.named("Ember Assistant", ember), ember) + "&scope=pricing%3Aread+domains%3Awrite")
+}
+
+// testPictures holds docs/pages.md against the pictures it shows. With -update it takes them.
+func testPictures(t *testing.T, chromium context.Context) {
+	if *update {
+		takePictures(t, chromium)
+	}
+	doc, err := os.ReadFile(pictureDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(pictureDir + "/*")
+	if err != nil || len(files) != len(pictured) {
+		t.Errorf("got %d files in %s, %v, want %d", len(files), pictureDir, err, len(pictured))
+	}
+	for _, p := range pictured {
+		name := p.name + ".png"
+		info, err := os.Stat(filepath.Join(pictureDir, name))
+		switch {
+		case err != nil:
+			t.Errorf("%v; take it by go test ./serve/pages -run TestInABrowser -update", err)
+		case info.Size() > maxPicture:
+			t.Errorf("%s is %d bytes, want at most %d", name, info.Size(), maxPicture)
+		}
+		if !strings.Contains(string(doc), "(screenshots/"+name+")") {
+			t.Errorf("%s does not show %s", pictureDoc, name)
+		}
+	}
+}
+
+func takePictures(t *testing.T, chromium context.Context) {
+	dns := &world{}
+	w := newTown(t, func(a *account.Config, c *pages.Config) {
+		withProvider(openid.Start(t))(a, c)
+		withNames(t, dns)(a, c)
+	})
+	w.dns = dns
+	b := newWindow(w, chromium)
+	for _, p := range pictured {
+		b.size(p.wide, p.high)
+		b.scheme(p.scheme)
+		p.see(b)
+		b.do("let go of the focus", chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))
+		b.picture(filepath.Join(pictureDir, p.name+".png"))
+	}
+}
+
+// connect makes the person of the browser allow an application, which takes its tokens.
+func (b *window) connect() {
+	b.Helper()
+	request := ask(b.named("Ember Assistant", ember), ember)
+	b.forget()
+	b.open(request)
+	b.do("allow", chromedp.WaitVisible("button[value=allow]"), chromedp.Click("button[value=allow]"))
+	b.redeem(b.seen(ember+"?").Query().Get("code"), request)
+}
+
+// own gives the person some names in all states.
+func (b *window) own() {
+	b.Helper()
+	ctx := b.Context()
+	who, err := b.accounts.Find(ctx, ada)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []struct {
+		name  string
+		price int64
+		prove bool
+	}{{"brewhaven.com", 250000, true}, {"cobaltpine.com", 120050, false}, {"emberlane.com", 0, true}, {"xn--bcher-kva.com", 900000, true}} {
+		name := fqdn.MustParse(n.name)
+		claim, err := b.names.Add(ctx, who.ID, name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		changes := []portfolio.Change{{Op: portfolio.Refresh}}
+		if n.price > 0 {
+			changes = append(changes, portfolio.Change{Op: portfolio.List, Price: money.USD(n.price)})
+		}
+		if n.prove {
+			b.dns.publish(n.name, claim.Proof)
+			changes = append(changes, portfolio.Change{Op: portfolio.Verify})
+		}
+		for _, c := range changes {
+			c.Names = []fqdn.Name{name}
+			if _, err := b.names.Apply(ctx, who.ID, c); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package pages_test
+
+import (
+	"context"
+	_ "embed"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/serve/pages"
+)
+
+//go:embed testdata/check.js
+var check string
+
+// A sight is a page as a person may see it.
+type sight struct {
+	name string
+	see  func(*window)
+}
+
+func at(path string) func(*window) { return func(b *window) { b.open(path) } }
+
+// strangers see these pages, one after the other.
+var strangers = []sight{
+	{"landing", at("/")},
+	{"signup", at("/signup")},
+	{"signup-refused", func(b *window) {
+		b.do("take the browser's own check away", chromedp.Evaluate[chromedp.Void](`document.querySelector("form").noValidate = true`))
+		b.fill("#email", ada, "#password", "short")
+		b.press("main form button", ".problem")
+	}},
+	{"signup-done", func(b *window) {
+		b.fill("#email", ada, "#password", passphrase)
+		b.press("main form button", ".notice")
+	}},
+	{"signin", at("/signin")},
+	{"signin-refused", func(b *window) {
+		b.fill("#email", ada, "#password", "not the one")
+		b.press("main form button", ".problem")
+	}},
+	{"mail", at("/signin/mail")},
+	{"mail-sent", func(b *window) {
+		b.fill("#email", ada)
+		b.press("main form button", ".notice")
+	}},
+	{"link", at("/signin/link?token=x")},
+	{"verify", at("/verify?token=x")},
+	{"forgot", at("/forgot")},
+	{"reset", at("/reset?token=x")},
+	{"failed", at("/oauth/authorize?client_id=nobody")},
+	{"unknown", at("/account/nothing")},
+}
+
+// residents see these, after those.
+var residents = []sight{
+	{"signout", at("/signout")},
+	{"consent", func(b *window) {
+		b.open(ask(b.named("Ember Assistant", "http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb"))
+	}},
+	{"consent-wide", func(b *window) {
+		const far = "https://" + "a-very-long-label-that-does-not-end-soon.another-one-of-that-kind.xn--bcher-kva.example/cb"
+		b.open(ask(b.named(strings.Repeat("Longnamed", 11), far), far) + "&scope=pricing%3Aread+domains%3Awrite")
+	}},
+	{"overview", at("/account")},
+	{"apps-none", at("/account/apps")},
+	{"apps", func(b *window) {
+		b.connect()
+		b.open("/account/apps")
+	}},
+	{"sessions", at("/account/sessions")},
+	{"passkeys", at("/account/passkeys")},
+	{"security", at("/account/security")},
+	{"security-refused", func(b *window) {
+		b.fill("#current", "not the one", "#password", passphrase)
+		b.press("form[action$=password] button", ".problem")
+	}},
+	{"depart", func(b *window) { b.press("form[action$='/link'] button", "main .button") }},
+	{"domains-none", at("/account/domains")},
+	{"domains-refused", func(b *window) {
+		b.fill("#domain", "a_b.com")
+		b.press("button[value=add]", ".problem")
+	}},
+	{"domains-added", func(b *window) {
+		b.fill("#domain", "a-name-that-takes-all-of-the-room-there-is-on-a-telephone-a.com")
+		b.press("button[value=add]", "details[open]")
+	}},
+	{"domains", func(b *window) {
+		b.own()
+		b.open("/account/domains")
+	}},
+	{"bulk", at("/account/domains/bulk")},
+	{"bulk-ready", func(b *window) {
+		b.fill("#names", "brewhaven.com, cobaltpine.com\na_b.com")
+		b.do("choose", chromedp.SetValue("#op", "refresh"))
+		b.press("button[value=preview]", "button[value=apply]")
+	}},
+	{"bulk-preview", func(b *window) {
+		b.fill("#names", "pine.com, a_b.com", "#price", "1200")
+		b.do("choose", chromedp.SetValue("#op", "set_price"))
+		b.press("button[value=preview]", "table")
+	}},
+}
+
+// testSights looks at every page in light and dark, on a desk and on a telephone, and reads it as a screen reader does.
+// With SHOTS=DIR it leaves pictures.
+func testSights(t *testing.T, chromium context.Context) {
+	dns := &world{}
+	w := newTown(t, func(a *account.Config, c *pages.Config) {
+		withProvider(openid.Start(t))(a, c)
+		withNames(t, dns)(a, c)
+	})
+	w.dns = dns
+	b := newWindow(w, chromium)
+	for _, s := range strangers {
+		b.look(s)
+	}
+	b.open("/signin")
+	b.signIn(".tabs")
+	for _, s := range residents {
+		b.look(s)
+	}
+}
+
+// look sees a page and holds it against what every page has to be.
+func (b *window) look(s sight) {
+	b.Helper()
+	b.size(desk, 800)
+	s.see(b)
+	dir := os.Getenv("SHOTS")
+	for _, scheme := range []string{"light", "dark"} {
+		b.scheme(scheme)
+		for name, wide := range map[string]int64{"desk": desk, "phone": phone} {
+			if dir == "" && (scheme == "light") != (name == "desk") {
+				continue // contrast does not hang on width, nor width on colours
+			}
+			b.size(wide, 800)
+			got, err := chromedp.Run(b.ctx, chromedp.Evaluate[struct {
+				Wrong []string
+				Least float64
+			}](check))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, wrong := range got.Wrong {
+				b.Errorf("%s, %s, %s: %s", s.name, scheme, name, wrong)
+			}
+			b.Logf("%s, %s, %s: least contrast of text %.1f", s.name, scheme, name, got.Least)
+			if dir != "" {
+				b.picture(filepath.Join(dir, s.name+"-"+scheme+"-"+name+".png"))
+			}
+		}
+	}
+	b.read(s.name)
+	if strings.HasPrefix(s.name, "consent") {
+		b.balanced()
+	}
+}
+
+// Widths of windows in CSS pixels.
+const (
+	desk  = 1100
+	phone = 360
+)
+
+func (b *window) size(wide, high int64) {
+	b.Helper()
+	b.do("size", chromedp.EmulateViewport(wide, high))
+}
+
+func (b *window) scheme(name string) {
+	b.Helper()
+	b.do("scheme", call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	}))
+}
+
+func (b *window) picture(file string) {
+	b.Helper()
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(file, picture, 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// read holds the page against what a screen reader needs: landmarks, and a name of everything that can be used.
+func (b *window) read(name string) {
+	b.Helper()
+	var nodes []*accessibility.Node
+	b.do("read", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		got, err := cdp.Call(ctx, target, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		nodes = got.Nodes
+		return err
+	}))
+	text := func(v *accessibility.Value) string {
+		if v == nil {
+			return ""
+		}
+		return strings.Trim(string(v.Value), `"`)
+	}
+	roles := map[string]int{}
+	for _, n := range nodes {
+		if n.Ignored {
+			continue
+		}
+		role := text(n.Role)
+		roles[role]++
+		if slices.Contains([]string{"button", "link", "textbox", "combobox", "navigation"}, role) && text(n.Name) == "" {
+			b.Errorf("%s: there is a %s without a name", name, role)
+		}
+	}
+	if roles["main"] != 1 || roles["banner"] != 1 || roles["link"] == 0 {
+		b.Errorf("%s: got the roles %v, want one main, one banner and links", name, roles)
+	}
+}
+
+// balanced shows that Allow and Deny weigh the same.
+func (b *window) balanced() {
+	b.Helper()
+	weigh := func(button string) string {
+		weight, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`(() => {
+			const e = document.querySelector("button[value=`+button+`]"), s = getComputedStyle(e), r = e.getBoundingClientRect();
+			return [r.width, r.height, r.top, s.color, s.backgroundColor, s.border, s.font, s.boxShadow, s.opacity].join(" | ");
+		})()`))
+		if err != nil {
+			b.Fatal(err)
+		}
+		return weight
+	}
+	if allow, deny := weigh("allow"), weigh("deny"); allow != deny {
+		b.Errorf("Allow and Deny differ:\n%s\n%s", allow, deny)
+	}
+}
