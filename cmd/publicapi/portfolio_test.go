@@ -156,7 +156,6 @@ func TestPortfolio(t *testing.T) {
 	t.Run("a thousand names", func(t *testing.T) { t.Parallel(); s.thousandNames(t) })
 	t.Run("through an assistant", func(t *testing.T) { t.Parallel(); s.assistantChanges(t) })
 	t.Run("on the page", func(t *testing.T) { t.Parallel(); s.portfolioPage(t) })
-	t.Run("names that changed hands", func(t *testing.T) { t.Parallel(); s.changedHands(t) })
 }
 
 // claimToSale follows one name, which shows on the market between its proof and its end there and never else.
@@ -379,60 +378,63 @@ func (s *site) portfolioPage(t *testing.T) {
 	}
 }
 
-// changedHands asks the registry again about names of which it says something else than when they were proven.
-func (s *site) changedHands(t *testing.T) {
+// Registries are asked again about proven names, by the owner and by the program itself, and what changed hands is not
+// for sale any more.
+func TestNamesThatChangeHands(t *testing.T) {
+	t.Parallel()
+	s := open(t, "-rate-limits", "off")
 	o := s.owner(t)
-	names := []string{"cobaltpine.org", "quietmeadow.org"} // registered, and free
-	for _, name := range names {
+	const held, lost = "cobaltpine.org", "quietmeadow.org" // which is free
+	for _, name := range []string{held, lost} {
 		o.prove(o.add(t, name))
 	}
-	o.change(t, "list", names, `,"params":{"priceCents":4200}`)
-	o.change(t, "verify", names, "")
-	onSale := func(s *site, name string) bool {
-		return strings.Contains(s.forSale(t, name), `"domain":"`+name+`"`)
-	}
-	if !onSale(s, names[0]) || !onSale(s, names[1]) {
-		t.Fatal("the proven names are not for sale")
-	}
-	o.change(t, "refresh", names, "")
-	states := func(o *owner) string {
-		var b strings.Builder
-		for _, c := range o.portfolio(t) {
-			fmt.Fprintf(&b, "%s %s, ", c.Domain, c.Status)
+	both := []string{held, lost}
+	o.change(t, "list", both, `,"params":{"priceCents":4200}`)
+	o.change(t, "verify", both, "")
+	wait := func(what string) {
+		t.Helper()
+		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			var got strings.Builder
+			for _, c := range o.portfolio(t) {
+				onSale := strings.Contains(s.forSale(t, c.Domain), `"domain":"`+c.Domain+`"`)
+				fmt.Fprintf(&got, "%s %s %v, ", c.Domain, c.Status, onSale)
+			}
+			if got.String() == what {
+				return
+			}
+			if time.Since(begun) > 10*time.Second {
+				t.Fatalf("the names are %s want %s", &got, what)
+			}
 		}
-		return b.String()
 	}
-	if got, want := states(o), "cobaltpine.org verified, quietmeadow.org suspended, "; got != want || !onSale(s, names[0]) || onSale(s, names[1]) {
-		t.Errorf("after the registry was asked: %s, want %s, and only the first for sale", got, want)
-	}
+	wait(held + " verified true, " + lost + " verified true, ")
+	o.change(t, "refresh", both[:1], "")
 	if c := o.portfolio(t)[0]; c.ExpiresAt.IsZero() {
 		t.Errorf("%+v: the registry's date is not known", c)
 	}
 
-	// Another process on the store, whose registry says that all names expire ten days sooner.
+	// Another process on the store, whose registry says that all names expire ten days sooner. It asks by itself about
+	// what nobody has asked about since the proof.
 	earlier, err := registry.Start(registry.Config{Now: func() time.Time { return clock().AddDate(0, 0, -10) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = earlier.Close() })
 	there := openOn(t, earlier, earlier.File(), "-data", s.data, "-base-url", s.url, "-rate-limits", "off")
-	(&owner{there, o.Person, o.token}).change(t, "refresh", names[:1], "")
-	if got, want := states(o), "cobaltpine.org suspended, quietmeadow.org suspended, "; got != want {
-		t.Errorf("after the registry said that the name expires sooner: %s, want %s", got, want)
+	wait(held + " verified true, " + lost + " suspended false, ")
+	(&owner{there, o.Person, o.token}).change(t, "refresh", both[:1], "")
+	wait(held + " suspended false, " + lost + " suspended false, ")
+
+	if b := o.change(t, "set_price", both, `,"params":{"priceCents":1}`); b.Succeeded != 2 {
+		t.Errorf("another price: %+v", b)
 	}
-	for begun := time.Now(); onSale(s, names[0]); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > 10*time.Second {
-			t.Fatal("a suspended name is for sale")
-		}
+	if b := o.change(t, "verify", both, ""); b.Succeeded != 0 {
+		t.Errorf("the records of before proved the names again: %+v", b)
 	}
-	if b := o.change(t, "set_price", names[:1], `,"params":{"priceCents":1}`); b.Succeeded != 1 || onSale(s, names[0]) {
-		t.Errorf("a price put a suspended name up for sale: %+v", b)
+	wait(held + " suspended false, " + lost + " suspended false, ")
+	o.prove(o.add(t, held))
+	if b := o.change(t, "verify", both[:1], ""); b.Succeeded != 1 {
+		t.Errorf("proven anew: %+v", b)
 	}
-	if b := o.change(t, "verify", names[:1], ""); b.Succeeded != 0 || onSale(s, names[0]) {
-		t.Errorf("the record of before proved the name again: %+v", b)
-	}
-	o.prove(o.add(t, names[0]))
-	if b := o.change(t, "verify", names[:1], ""); b.Succeeded != 1 || !onSale(s, names[0]) {
-		t.Errorf("proven anew: %+v, for sale: %v", b, onSale(s, names[0]))
-	}
+	wait(held + " verified true, " + lost + " suspended false, ")
 }
