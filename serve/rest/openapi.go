@@ -86,9 +86,9 @@ type (
 	}
 )
 
-// OpenAPI describes the operations of the set, served below base, as an OpenAPI 3.1 document. The version is that
-// of the API; it must change when the document does.
-func OpenAPI(set *op.Set, base, version string) ([]byte, error) {
+// OpenAPI describes the operations of the set, and those of a partner API unless that is nil, served below base, as an
+// OpenAPI 3.1 document. The version is that of the API; it must change when the document does.
+func OpenAPI(set, partner *op.Set, base, version string) ([]byte, error) {
 	shapes := newShapes()
 	doc := document{
 		OpenAPI: "3.1.1",
@@ -102,25 +102,46 @@ func OpenAPI(set *op.Set, base, version string) ([]byte, error) {
 		Paths:   map[string]map[string]operation{},
 		Tags:    []tag{},
 	}
-	for _, o := range set.All() {
-		if doc.Paths[o.Route.Path] == nil {
-			doc.Paths[o.Route.Path] = map[string]operation{}
-		}
-		described, err := describe(o, shapes)
-		if err != nil {
+	all := set.All()
+	for _, o := range all {
+		if err := doc.add(o, shapes, describe); err != nil {
 			return nil, err
 		}
-		doc.Paths[o.Route.Path][strings.ToLower(o.Route.Method)] = described
-		if name := described.Tags[0]; !slices.ContainsFunc(doc.Tags, func(t tag) bool { return t.Name == name }) {
-			doc.Tags = append(doc.Tags, tag{name, "Operations below " + sectionPath(o) + "."})
+	}
+	if partner != nil {
+		all = slices.Concat(all, partner.All())
+		doc.Info.Description += signedOverview
+		for _, o := range partner.All() {
+			if err := doc.add(o, shapes, describeSigned); err != nil {
+				return nil, err
+			}
 		}
 	}
 	doc.Components = components{
-		Schemas: shapes.schemas, Responses: errorResponses(set), Headers: headers(), SecuritySchemes: securitySchemes(base),
+		Schemas: shapes.schemas, Responses: errorResponses(all), Headers: headers(), SecuritySchemes: securitySchemes(base),
 	}
 	doc.Components.Schemas["Error"] = errorSchema()
 	doc.Components.Schemas["Problem"] = problemSchema()
+	if partner != nil {
+		doc.addSigned()
+	}
 	return encode(doc)
+}
+
+// add adds an operation as describe does.
+func (doc *document) add(o *op.Op, shapes *shapes, describe func(*op.Op, *shapes) (operation, error)) error {
+	if doc.Paths[o.Route.Path] == nil {
+		doc.Paths[o.Route.Path] = map[string]operation{}
+	}
+	described, err := describe(o, shapes)
+	if err != nil {
+		return err
+	}
+	doc.Paths[o.Route.Path][strings.ToLower(o.Route.Method)] = described
+	if name := described.Tags[0]; !slices.ContainsFunc(doc.Tags, func(t tag) bool { return t.Name == name }) {
+		doc.Tags = append(doc.Tags, tag{name, "Operations below " + sectionPath(o) + "."})
+	}
+	return nil
 }
 
 const oauth = "oauth"
@@ -218,6 +239,9 @@ func statuses(o *op.Op) []int {
 	if o.Effect == op.Writes {
 		list = append(list, 409)
 	}
+	if o.Keying == op.Keyed {
+		list = append(list, 422) // what is paid for has a price
+	}
 	return list
 }
 
@@ -240,10 +264,10 @@ func responseName(status int) string {
 
 // errorResponses has one response for each status that an operation of the set can answer with, which lists the
 // codes of the table that have it.
-func errorResponses(set *op.Set) map[string]content {
+func errorResponses(ops []*op.Op) map[string]content {
 	used := map[int]bool{}
 	all := map[string]content{}
-	for _, o := range set.All() {
+	for _, o := range ops {
 		for _, status := range statuses(o) {
 			used[status] = true
 		}

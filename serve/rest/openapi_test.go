@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func openAPI(t *testing.T) []byte {
 	t.Helper()
-	spec, err := rest.OpenAPI(shop(), base, "1.0.0")
+	spec, err := rest.OpenAPI(shop(), nil, base, "1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestOpenAPISharesEqualShapes(t *testing.T) {
 		Error other `json:"error"`
 	}
 	set := op.NewSet(time.Now, plainOp[in, firstOut]("first_op"), plainOp[in, secondOut]("second_op"), plainOp[in, thirdOut]("third_op"))
-	spec, err := rest.OpenAPI(set, base, "1")
+	spec, err := rest.OpenAPI(set, nil, base, "1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,11 @@ var swaggerFiles = []string{"swagger-ui-bundle.js", "swagger-ui.css"}
 // addPages adds every route that is not an operation.
 func (s *server) addPages(cfg Config) {
 	about, docsPolicy := s.about(cfg), fmt.Sprintf(docsPolicy, s.door.BaseURL())
-	spec, err := OpenAPI(cfg.Set, s.door.BaseURL(), cfg.Version)
+	var partner *op.Set
+	if cfg.Partner != nil {
+		partner = cfg.Partner.Set
+	}
+	spec, err := OpenAPI(cfg.Set, partner, s.door.BaseURL(), cfg.Version)
 	if err != nil {
 		panic(fmt.Sprintf("rest: describing the set: %v", err)) // a definition that NewSet let through
 	}
