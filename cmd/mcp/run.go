@@ -259,6 +259,7 @@ func serveHTTP(ctx context.Context, config assistant.Config, o *options, back *b
 	}
 	doors := users.Doors(config.Door, o.signIn.Signup.Value, users.Names)
 	doors[look.StylePath], doors[look.IconPath] = look.Handler(), look.Handler()
+	doors["/{$}"] = http.RedirectHandler("/account", http.StatusSeeOther) // there is no other first page here
 	return listen(ctx, config, o, doors, measured, stdout)
 }
 

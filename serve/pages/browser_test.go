@@ -51,6 +51,7 @@ func TestInABrowser(t *testing.T) {
 		"keyboard":            testKeyboard,
 		"domains":             testDomainsInABrowser,
 		"links by mail":       testMailInABrowser,
+		"sign-up modes":       testModesInABrowser,
 		"looks and labels":    testSights,
 		"documents' pictures": testPictures,
 	} {
@@ -264,7 +265,13 @@ func testConsent(t *testing.T, chromium context.Context) {
 	b.says("an app on your own device", "com.example.ember:")
 	b.do("allow an app of a private scheme", chromedp.Click(allow))
 	b.wantCode("private scheme", private+"?")
-	b.noComplaints("com.example.ember") // there is no such app here
+
+	b.connect()
+	b.open("/account/apps")
+	b.says("Ember Assistant", "See marketplace prices", ember, "Last used")
+	b.press(".cards .danger", ".notice")
+	b.says("The app is disconnected.", "No app is connected.")
+	b.noComplaints("com.example.ember", ember) // there are no such apps here
 }
 
 // wantCode holds where the browser went against a redirect with a code.

@@ -231,3 +231,33 @@ func testMailInABrowser(t *testing.T, chromium context.Context) {
 	b.says("You are signed out.")
 	b.noComplaints("username fields") // whose account it is would be told to whoever has the link
 }
+
+// testModesInABrowser signs up by an invitation, and meets closed doors.
+func testModesInABrowser(t *testing.T, chromium context.Context) {
+	mode := func(m account.Mode) func(*account.Config, *pages.Config) {
+		return func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = m, m }
+	}
+	invited := newTown(t, mode(account.Invite))
+	b := newWindow(invited, chromium)
+	b.open("/signup")
+	b.says("takes an invitation")
+	link, err := invited.accounts.Invite(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(link)
+	b.fill("#email", ada, "#password", passphrase)
+	b.press("main form button", ".notice")
+	b.signIn(".tabs")
+	b.says(ada)
+	b.noComplaints()
+
+	b = newWindow(newTown(t, mode(account.Closed)), chromium)
+	b.open("/signup")
+	b.says("Sign-up is closed")
+	b.open("/signin")
+	if text := b.text("main"); strings.Contains(text, "Sign up") {
+		t.Errorf("the sign-in page offers what is closed:\n%s", text)
+	}
+	b.noComplaints()
+}
