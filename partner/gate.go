@@ -172,7 +172,7 @@ func (c *credential) signed(canonical, signature string, now time.Time) bool {
 // should have been signed; whether the key exists makes no difference there either.
 func errSignature(keyID, canonical string) error {
 	err := fault.New(fault.InvalidSignature, "the signature does not match, or the key is not active").
-		WithHint("compare the canonical string, the secret and the bytes of the body that you sign with those that you send")
+		WithHint("compare the method, path, query, headers and body that you sign, byte by byte, with those that you send")
 	if sandboxKey(keyID) {
 		return err.WithSigned(canonical)
 	}

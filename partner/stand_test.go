@@ -355,3 +355,20 @@ const orderBody = `{"domain":"brewhaven.example","expected_price":9900,"currency
 func (s *stand) order(body string) request {
 	return s.post(root+"/orders", body).keyed(uuid.NewString())
 }
+
+// exec runs a statement on the stand's database.
+func (s *stand) exec(query string, args ...any) error {
+	return s.db.Tx(s.Context(), func(tx store.Tx) error {
+		_, err := tx.Exec(s.Context(), query, args...)
+		return err
+	})
+}
+
+// count is the number that a query selects.
+func (s *stand) count(query string, args ...any) (n int) {
+	s.Helper()
+	if err := s.db.Read(s.Context(), func(tx store.Tx) error { return tx.QueryRow(s.Context(), query, args...).Scan(&n) }); err != nil {
+		s.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,255 @@
+package partner
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+// beside opens another stand on the same database, as a second process would, with the partner and the clock of the first.
+func beside(t testing.TB, s *stand, cfg store.Config, tweaks ...func(*setting)) *stand {
+	t.Helper()
+	tweaks = append(tweaks, func(set *setting) { set.clock, set.seed = s.clock, "" })
+	other := open(t, storetest.Open(t, cfg), tweaks...)
+	other.partner, other.key = s.partner, s.key
+	return other
+}
+
+// eachPair runs the test with two stands on one database, on each engine.
+func eachPair(t *testing.T, test func(t *testing.T, a, b *stand), tweaks ...func(*setting)) {
+	t.Helper()
+	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
+		first := open(t, storetest.Open(t, cfg), tweaks...)
+		test(t, first, beside(t, first, cfg, tweaks...))
+	})
+}
+
+// A request passes once: not again at once, nor later as long as its timestamp is good, nor by another process, nor after
+// a restart.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, a, b *stand) {
+		for _, test := range []struct {
+			name  string
+			ahead time.Duration // of the timestamp
+			waits []time.Duration
+		}{
+			{"at once", 0, []time.Duration{0}},
+			{"stamped now", 0, []time.Duration{100 * time.Second, 200 * time.Second}},
+			{"stamped 299 s ahead", 299 * time.Second, []time.Duration{310 * time.Second, 280 * time.Second}},
+			{"stamped 300 s ahead, at the last moment", 300 * time.Second, []time.Duration{600 * time.Second}},
+			{"stamped 300 s ago", -300 * time.Second, []time.Duration{0}},
+		} {
+			r := a.get(root + "/orders")
+			r.at = r.at.Add(test.ahead)
+			a.ok(r, 200)
+			for _, wait := range test.waits {
+				a.clock.advance(wait)
+				if err := a.api.tidy(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if got := a.want(r, 401, fault.ReplayDetected); t.Failed() {
+					t.Fatalf("%s, after %v: %s", test.name, wait, got.body)
+				}
+				b.want(r, 401, fault.ReplayDetected)
+				again := r // signed anew
+				again.at = a.clock.Now()
+				b.want(again, 401, fault.ReplayDetected)
+			}
+		}
+	})
+}
+
+// A nonce whose request is over is as good as any.
+func TestNonceEnds(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, a, b *stand) {
+		r := a.get(root + "/orders")
+		a.ok(r, 200)
+		a.clock.advance(300 * time.Second)
+		r.at = a.clock.Now()
+		b.want(r, 401, fault.ReplayDetected)
+		a.clock.advance(time.Second)
+		r.at = a.clock.Now()
+		b.ok(r, 200)
+		a.want(r, 401, fault.ReplayDetected)
+	})
+}
+
+// Another credential may use the same nonce, and nobody burns another's by a request that is not signed.
+func TestNonceIsTheCredentials(t *testing.T) {
+	t.Parallel()
+	s := lite(t)
+	r := s.get(root + "/orders")
+	s.want(r.with(HeaderSignature, "v1=00"), 401, fault.InvalidSignature)
+	s.ok(r.signedBy(s.another("SANDBOX", ScopeBuy)), 200)
+	s.ok(r, 200)
+	s.want(r, 401, fault.ReplayDetected)
+}
+
+// Of 200 copies at once, over two processes, one passes.
+func TestParallelCopies(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, a, b *stand) {
+		r := a.get(root + "/availability?domain=brewhaven.example")
+		codes := map[string]int{}
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i := range 200 {
+			at := []*stand{a, b}[i%2]
+			wg.Go(func() {
+				got, err := at.try(r)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				codes[strconv.Itoa(got.status)+" "+string(got.code())]++
+			})
+		}
+		wg.Wait()
+		if want := map[string]int{"200 ": 1, "401 replay_detected": 199}; !maps.Equal(codes, want) {
+			t.Errorf("got %v, want %v", codes, want)
+		}
+	})
+}
+
+// What is over is removed, all but the last group, from which the numbers go on.
+func TestNoncesAreRemoved(t *testing.T) {
+	t.Parallel()
+	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
+		a := open(t, storetest.Open(t, cfg))
+		rows := func() int { return a.count(`SELECT COUNT(*) FROM partner_nonces`) }
+		for range 10 {
+			a.ok(a.get(root+"/orders"), 200)
+		}
+		if rows() != 10 {
+			t.Fatalf("%d groups, want one each", rows())
+		}
+		a.clock.advance(301 * time.Second)
+		if err := a.api.tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if rows() != 1 {
+			t.Errorf("%d groups are left, want the last", rows())
+		}
+		b := beside(t, a, cfg)
+		r := b.get(root + "/orders")
+		b.ok(r, 200)
+		a.want(r, 401, fault.ReplayDetected)
+		r = a.get(root + "/orders")
+		a.ok(r, 200)
+		b.want(r, 401, fault.ReplayDetected)
+	})
+}
+
+// In memory, too, nonces are forgotten.
+func TestNoncesAreForgotten(t *testing.T) {
+	t.Parallel()
+	var n nonces
+	begin := int64(1_760_000_000)
+	for second := begin; second < begin+3600; second++ {
+		n.forget(second)
+		for _, ahead := range []int64{0, 300, 600} {
+			one := newNonce("key", uuid.NewString(), second+ahead)
+			n.add(one)
+			if !n.has(one, second) || !n.has(one, one.expires) || n.has(one, one.expires+1) {
+				t.Fatalf("a nonce of %d", one.expires)
+			}
+		}
+		if len(n.ages) > 4 {
+			t.Fatalf("%d generations", len(n.ages))
+		}
+	}
+	held := 0
+	for _, g := range n.ages {
+		held += len(g.last)
+	}
+	if held > 3*1200 {
+		t.Errorf("%d nonces are held of 10800", held)
+	}
+}
+
+// Limits hold a credential and a class apart, and hold together over processes.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, a, b *stand) {
+		for _, test := range []struct {
+			name  string
+			quota int
+			every time.Duration
+			next  func() request
+		}{
+			{"search", 60, time.Second, func() request { return a.get(root + "/availability?domain=a.example") }},
+			{"write", 20, 3 * time.Second, func() request { return a.post(root+"/quotes", `{"domain":"brewhaven.example"}`) }},
+			{"reporting", 30, 2 * time.Second, func() request { return a.get(root + "/events") }},
+		} {
+			for i := range test.quota {
+				got := []*stand{a, b}[i%2].send(test.next())
+				want := `"` + test.name + `";r=` + strconv.Itoa(test.quota-1-i) + `;t=`
+				if got.status >= 400 || !strings.HasPrefix(got.header.Get("RateLimit"), want) {
+					t.Fatalf("%s, request %d: got %d %q, want %s", test.name, i+1, got.status, got.header.Get("RateLimit"), want)
+				}
+				if policy := got.header.Get("RateLimit-Policy"); policy != `"`+test.name+`";q=`+strconv.Itoa(test.quota)+`;w=60` {
+					t.Fatalf("%s: policy %q", test.name, policy)
+				}
+			}
+			refused := test.next()
+			for _, s := range []*stand{a, b} {
+				got := s.want(test.next(), 429, fault.RateLimited)
+				if got.header.Get("Retry-After") != strconv.Itoa(int(test.every/time.Second)) || got.header.Get("RateLimit") == "" {
+					t.Errorf("%s: Retry-After %q, RateLimit %q", test.name, got.header.Get("Retry-After"), got.header.Get("RateLimit"))
+				}
+			}
+			a.want(refused, 429, fault.RateLimited)
+			a.want(refused, 401, fault.ReplayDetected) // its nonce was taken note of, and a replay draws nothing
+			a.clock.advance(test.every)
+			if got := b.send(test.next()); got.status >= 400 {
+				t.Errorf("%s: got %d %s a token later", test.name, got.status, got.body)
+			}
+			a.want(test.next(), 429, fault.RateLimited)
+		}
+		a.ok(a.get(root+"/events").signedBy(a.another("SANDBOX", ScopeWebhook)), 200)
+		a.clock.advance(time.Hour)
+		if err := a.api.tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.count(`SELECT COUNT(*) FROM partner_limits`); n != 0 {
+			t.Errorf("%d buckets are kept though full", n)
+		}
+	}, limited)
+}
+
+// Where nothing stands, the class is that of the method.
+func TestLimitsOfNothing(t *testing.T) {
+	t.Parallel()
+	s := lite(t, limited)
+	for method, class := range map[string]string{"GET": "reporting", "DELETE": "reporting", "POST": "write", "PUT": "write"} {
+		r := s.get(root + "/nothing")
+		r.method = method
+		if a := s.want(r, 404, fault.NotFound); !strings.HasPrefix(a.header.Get("RateLimit"), `"`+class+`"`) {
+			t.Errorf("%s: RateLimit %q, want %s", method, a.header.Get("RateLimit"), class)
+		}
+	}
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	s := lite(b, real)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := s.api.admissions.admit(b.Context(), "key", uuid.NewString(), time.Now().Unix()+300, limits[ClassSearch]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
