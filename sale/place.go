@@ -151,7 +151,7 @@ func (w wanted) agree(price money.Amount) error {
 		mismatch, wrong = mismatch.WithField(w.priceField, fmt.Sprintf("must be %d, %s", price.Cents, of)), true
 	}
 	if w.price.Currency != "" && w.price.Currency != price.Currency {
-		mismatch, wrong = mismatch.WithField("currency", "must be "+price.Currency), true
+		mismatch, wrong = mismatch.WithField("currency", fmt.Sprintf("must be %s, in which %s is %d", price.Currency, of, price.Cents)), true
 	}
 	if wrong {
 		return mismatch
