@@ -238,11 +238,15 @@ func (a *Accounts) Passkeys(ctx context.Context, accountID string) ([]Passkey, e
 
 // RemovePasskey removes a passkey from an account. It fails with [fault.NotFound].
 func (a *Accounts) RemovePasskey(ctx context.Context, accountID, id string, from netip.Addr) error {
+	none := fault.New(fault.NotFound, "there is no such passkey")
+	if !plainID(id) {
+		return none
+	}
 	err := a.db.Tx(ctx, func(tx store.Tx) error {
 		var name string
 		err := tx.QueryRow(ctx, `DELETE FROM account_passkeys WHERE id = $1 AND account_id = $2 RETURNING name`, id, accountID).Scan(&name)
 		if store.IsNoRows(err) {
-			return fault.New(fault.NotFound, "there is no such passkey")
+			return none
 		}
 		if err != nil {
 			return err

@@ -149,7 +149,15 @@ func (a *Accounts) EndSession(ctx context.Context, token string, from netip.Addr
 // EndSessionByID ends one session of the account, as its owner does on the page that lists them. A session that is not
 // there is no failure.
 func (a *Accounts) EndSessionByID(ctx context.Context, accountID, sessionID string, from netip.Addr) error {
+	if !plainID(sessionID) {
+		return nil
+	}
 	return a.end(ctx, SessionEnded, from, `DELETE FROM account_sessions WHERE id = $1 AND account_id = $2 RETURNING account_id`, sessionID, accountID)
+}
+
+// plainID reports whether id may be one of [store.NewID]. PostgreSQL fails on text that is no text.
+func plainID(id string) bool {
+	return len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func (a *Accounts) end(ctx context.Context, what Event, from netip.Addr, query string, args ...any) error {

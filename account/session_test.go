@@ -95,6 +95,22 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	})
 }
 
+// What a form holds in place of an id went to the database, and PostgreSQL failed on bytes that are no text.
+func TestIDsThatAreNone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		r, ctx := newRig(t, db, nil), t.Context()
+		who := r.account("ada@names.example")
+		token := r.session(who.ID)
+		for _, id := range []string{"", "nonsense", "a\x00b", "\xff", strings.Repeat("a", 100_000)} {
+			must(t, "end a session", r.EndSessionByID(ctx, who.ID, id, home))
+			wantCode(t, "remove a passkey", r.RemovePasskey(ctx, who.ID, id, home), fault.NotFound)
+		}
+		_, err := r.Session(ctx, token)
+		must(t, "the session", err)
+	})
+}
+
 func TestTokensThatAreNone(t *testing.T) {
 	t.Parallel()
 	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
