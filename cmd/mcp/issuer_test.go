@@ -184,12 +184,12 @@ func issuerOfHTTP(t *testing.T, issuer *signintest.Server, data string) {
 
 	issuer.Revoke(ours.Refresh)
 	revoked := time.Now()
-	for {
+	for asked := revoked; ; asked = time.Now() {
 		resp, _ := callHTTP(t, listening+"/mcp", "tld_registration_price", `{"tld":"com"}`, ours.Access)
 		if resp.StatusCode == http.StatusUnauthorized {
 			break
 		}
-		if time.Since(revoked) > 2*time.Second {
+		if asked.Sub(revoked) > 2*time.Second {
 			t.Fatal("the token is good here 2 s after its revocation there")
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -216,10 +216,11 @@ func issuerOfStdio(t *testing.T, issuer *signintest.Server, data string) {
 	issuer.Revoke(tokens.Refresh)
 	var answer string
 	for revoked := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		asked := time.Now()
 		if answer = ask(t, p, call("market_listings", offer)); !strings.Contains(answer, "priceCents\":1850000") {
 			break
 		}
-		if time.Since(revoked) > 2*time.Second {
+		if asked.Sub(revoked) > 2*time.Second {
 			t.Fatal("the token is good 2 s after its revocation")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +80,7 @@ func (s *sink) serve(conn net.Conn) {
 // link waits for a mail with a link to the path.
 func (s *sink) link(t testing.TB, _, path string) string {
 	t.Helper()
-	for begun := time.Now(); time.Since(begun) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
 		text := s.mails.String()
 		s.mu.Unlock()
@@ -89,7 +90,7 @@ func (s *sink) link(t testing.TB, _, path string) string {
 			}
 		}
 	}
-	t.Fatalf("no mail with a link to %s came within 10 s, only:\n%s", path, s.mails.String())
+	t.Fatalf("no mail with a link to %s came within 20 s, only:\n%s", path, s.mails.String())
 	return ""
 }
 
@@ -113,8 +114,25 @@ func TestNothingInClear(t *testing.T) {
 		s := open(t, "-log", "json", "-smtp", "smtp://"+mail.address, "-mail-from", "Namewharf <signin@names.example>")
 		secrets, links := s.wholeLife(t, mail.link)
 		s.wantNone(t, "the log", []byte(s.log.String()), append(secrets, links...))
+		s.forgedAddresses(t)
 		s.wantNone(t, "the store", s.stored(t), append(secrets, links...))
 	})
+}
+
+// forgedAddresses registers from many addresses that no proxy vouches for.
+func (s *site) forgedAddresses(t *testing.T) {
+	t.Helper()
+	town, limited := s.town(t), 0
+	for i := range 30 {
+		from := "198.51.100." + strconv.Itoa(i)
+		a := town.Register(map[string]any{"redirect_uris": []string{"https://app.example/cb"}}, "X-Forwarded-For", from, "Forwarded", "for="+from)
+		if a.Status == http.StatusTooManyRequests {
+			limited++
+		}
+	}
+	if limited < 5 {
+		t.Errorf("%d of 30 registrations from one address under forged ones were refused, want all beyond 20", limited)
+	}
 }
 
 // A secret is what must not be found, and what it is called.

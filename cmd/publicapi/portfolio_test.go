@@ -402,7 +402,7 @@ func TestNamesThatChangeHands(t *testing.T) {
 			if got.String() == what {
 				return
 			}
-			if time.Since(begun) > 10*time.Second {
+			if time.Since(begun) > 20*time.Second {
 				t.Fatalf("the names are %s want %s", &got, what)
 			}
 		}

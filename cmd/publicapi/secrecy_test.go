@@ -137,9 +137,17 @@ func (s *site) look(t *testing.T) map[string]string {
 		for _, era := range []string{modern, legacy} {
 			o.note(tool+" in "+era, s.mcp(t, "/mcp", era, tool, message(era, tool, arguments)))
 			if tool == "market_listings" {
-				o.note("by price in "+era, s.mcp(t, "/mcp", era, tool, message(era, tool, `{"sort":"price"}`)))
-				o.note("real prices in "+era, s.mcp(t, "/mcp", era, tool, message(era, tool, `{"require_real_prices":true}`)))
-				o.note("signed in, in "+era, s.mcp(t, "/mcp/signed-in", era, tool, message(era, tool, `{}`)))
+				for path, arguments := range map[string][]string{
+					"/mcp":           {`{"sort":"price"}`, `{"min_price_cents":1}`, `{"max_price_cents":1}`, `{"require_real_prices":true}`},
+					"/mcp/signed-in": {`{}`},
+				} {
+					for _, arguments := range arguments {
+						r := o.note(fmt.Sprintf("%s of %s in %s", arguments, path, era), s.mcp(t, path, era, tool, message(era, tool, arguments)))
+						if r.StatusCode != 401 {
+							t.Errorf("%s at %s in %s without a token: got %d %s, want 401", arguments, path, era, r.StatusCode, r.text)
+						}
+					}
+				}
 			}
 		}
 	}
@@ -256,7 +264,7 @@ func TestPricesStaySecret(t *testing.T) {
 		if strings.Contains(r.text, fmt.Sprintf(`"priceCents":%d,`, pricesOne["brewhaven.com"])) {
 			break
 		}
-		if time.Since(begun) > 10*time.Second {
+		if time.Since(begun) > 20*time.Second {
 			t.Fatalf("the new price does not show: %s", r.text)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -53,6 +54,7 @@ func TestPublicSite(t *testing.T) {
 		"guessing a password":        passwordGuessing,
 		"a document on this machine": privateDocument,
 		"the issuer in answers":      issuerInAnswer,
+		"scripts of other origins":   otherOrigins,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,7 +133,7 @@ func forgedHost(t *testing.T, s *site, town *signintest.Server) {
 // returns the link.
 func (s *site) mailed(t testing.TB, to, path string) string {
 	t.Helper()
-	for begun := time.Now(); time.Since(begun) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
 		for line := range strings.Lines(s.log.String()) {
 			if !strings.Contains(line, "mail") || !strings.Contains(line, to) {
 				continue
@@ -143,7 +145,7 @@ func (s *site) mailed(t testing.TB, to, path string) string {
 			}
 		}
 	}
-	t.Fatalf("no mail to %s with a link to %s came within 10 s", to, path)
+	t.Fatalf("no mail to %s with a link to %s came within 20 s", to, path)
 	return ""
 }
 
@@ -195,9 +197,6 @@ func passwordGuessing(t *testing.T, _ *site, town *signintest.Server) {
 	if a, took := guess(owner.Email, owner.Password, "192.0.2.16"); a.Status != http.StatusSeeOther {
 		t.Errorf("the owner after the guesses: got %d after %v, want to be signed in", a.Status, took)
 	}
-	if a, took := guess(owner.Email, owner.Password, "192.0.2.14"); a.Status != http.StatusSeeOther || took > patience+250*time.Millisecond {
-		t.Errorf("the owner once more: got %d after %v, want no delay any more", a.Status, took)
-	}
 }
 
 // blank takes a text out of a page.
@@ -235,6 +234,51 @@ func issuerInAnswer(t *testing.T, _ *site, town *signintest.Server) {
 	}
 	if q := person.Open(app.Ask(url.Values{"scope": {"everything"}})).Location().Query(); q.Get("iss") != public || q.Get("error") != "invalid_scope" {
 		t.Errorf("an error: got %v, want the issuer in it", q)
+	}
+}
+
+// otherOrigins is an application in a browser, which may use what programs use and read no page of a person.
+func otherOrigins(t *testing.T, s *site, town *signintest.Server) {
+	const origin = "https://app.example"
+	wantCORS := func(what string, h http.Header, open bool) {
+		t.Helper()
+		allowed := h.Values("Access-Control-Allow-Origin")
+		if open && (len(allowed) != 1 || allowed[0] != "*") || !open && len(allowed) > 0 || h.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s: Access-Control-Allow-Origin %q, want any origin: %v; credentials %q", what, allowed, open, h.Get("Access-Control-Allow-Credentials"))
+		}
+	}
+	for _, path := range []string{"/api/oauth/register", "/api/oauth/token", "/api/oauth/revoke", "/api", "/api/domains"} {
+		r := s.do(t, "OPTIONS", path, "", "Origin", origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type")
+		wantCORS("the preflight of "+path, r.Header, true)
+		if names := strings.ToLower(r.Header.Get("Access-Control-Allow-Headers")); r.StatusCode != http.StatusNoContent || !strings.Contains(names, "authorization") || !strings.Contains(names, "content-type") {
+			t.Errorf("the preflight of %s: got %d %v", path, r.StatusCode, r.Header)
+		}
+	}
+	for _, path := range []string{
+		"/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api",
+		"/.well-known/oauth-protected-resource/mcp", "/api", listings + "?limit=1", "/api/oauth/token",
+	} {
+		wantCORS(path, town.Get(path, "Origin", origin).Header, true)
+	}
+	refused := town.Post("/api/oauth/token", url.Values{"grant_type": {"x"}}, "Origin", origin)
+	wantCORS("a refusal of the token endpoint", refused.Header, true)
+	for _, path := range []string{"/signin", "/signup", "/signout", "/forgot", "/reset?token=x", "/account", "/account/domains", "/oauth/authorize", "/passkey.js"} {
+		wantCORS(path, town.Get(path, "Origin", origin).Header, false)
+		wantCORS("the preflight of "+path, s.do(t, "OPTIONS", path, "", "Origin", origin, "Access-Control-Request-Method", "POST").Header, false)
+	}
+	for name, a := range map[string]signintest.Answer{
+		"GET":             town.Get("/api/oauth/token?grant_type=refresh_token"),
+		"JSON":            town.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token"}}, "Content-Type", "application/json"),
+		"parameter twice": town.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token", "refresh_token"}}),
+		"17 KiB":          town.Post("/api/oauth/token", url.Values{"grant_type": {strings.Repeat("a", 17<<10)}}),
+	} {
+		want := map[string]int{"GET": http.StatusMethodNotAllowed, "17 KiB": http.StatusRequestEntityTooLarge}[name]
+		if want == 0 {
+			want = http.StatusBadRequest
+		}
+		if a.Status != want || a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("the token endpoint with %s: got %d %v %s, want %d", name, a.Status, a.Header, a.Text, want)
+		}
 	}
 }
 
@@ -286,8 +330,16 @@ func TestClientDocuments(t *testing.T) {
 		app := &signintest.App{Server: town, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 		return person.Open(app.Ask(nil))
 	}
-	slow, begun := make(chan signintest.Answer, 1), time.Now()
-	go func() { slow <- ask("/slow") }()
+	type late struct {
+		signintest.Answer
+		took time.Duration
+	}
+	slow := make(chan late, 1)
+	go func() {
+		begun := time.Now()
+		a := ask("/slow")
+		slow <- late{a, time.Since(begun)}
+	}()
 	good := ask("/good")
 	if good.Status != http.StatusOK || !strings.Contains(good.Text, "Quay") || !strings.Contains(good.Text, strings.TrimPrefix(host.URL, "https://")) {
 		t.Errorf("a good document: got %d, want a question that names the client and its host\n%s", good.Status, good.Text)
@@ -299,9 +351,10 @@ func TestClientDocuments(t *testing.T) {
 	if !s.good(t, person.Tokens(app, nil).Access) {
 		t.Error("the token of a client with a document is not good")
 	}
-	wantPage(t, "/slow", <-slow, http.StatusBadRequest)
-	if took := time.Since(begun); took < 4*time.Second || took > 5*time.Second+patience {
-		t.Errorf("a document that does not come: given up after %v, want 5 s", took)
+	given := <-slow
+	wantPage(t, "/slow", given.Answer, http.StatusBadRequest)
+	if given.took < 4*time.Second || given.took > 5*time.Second+4*patience {
+		t.Errorf("a document that does not come: given up after %v, want 5 s", given.took)
 	}
 	if again := ask("/good"); again.Status != http.StatusSeeOther || !again.Location().Query().Has("code") {
 		t.Errorf("asked again: got %d, want the consent remembered", again.Status)
@@ -314,6 +367,7 @@ func TestTwoProcesses(t *testing.T) {
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		reg := newRegistry(t)
 		file := write(t, "registry.json", string(reg.File()))
+		var p *programtest.Program
 		start := func() *site {
 			args := []string{"-addr", "127.0.0.1:0", "-base-url", "http://127.0.0.1:8080", "-rate-limits", "off", "-registry", file, "-bootstrap-url", "off"}
 			if cfg.URL != "" {
@@ -321,10 +375,11 @@ func TestTwoProcesses(t *testing.T) {
 			} else {
 				args = append(args, "-data", cfg.Dir)
 			}
-			p := programtest.Start(t, nil, args...)
+			p = programtest.Start(t, nil, args...)
 			return &site{url: p.Listening(), client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
 		}
-		here, there := start(), start()
+		there := start()
+		here := start()
 		defer here.client.CloseIdleConnections()
 		defer there.client.CloseIdleConnections()
 		town := here.town(t)
@@ -340,8 +395,8 @@ func TestTwoProcesses(t *testing.T) {
 		if here.good(t, tokens.Access) {
 			t.Error("the token is good after its revocation where that was")
 		}
-		for there.good(t, tokens.Access) {
-			if time.Since(revoked) > 2*time.Second {
+		for asked := time.Now(); there.good(t, tokens.Access); asked = time.Now() {
+			if asked.Sub(revoked) > 2*time.Second {
 				t.Fatal("the token is good elsewhere 2 s after its revocation")
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -359,6 +414,61 @@ func TestTwoProcesses(t *testing.T) {
 		if a := there.town(t).Get("/account", "Cookie", "nw_session="+person.Cookie("nw_session")); a.Status != http.StatusOK {
 			t.Errorf("the session at the other process: got %d", a.Status)
 		}
+		if cfg.URL != "" { // PostgreSQL takes text only
+			oddBytes(t, town, person, app)
+		}
+		if log := p.Stderr(); strings.Contains(log, "internal error") || strings.Contains(log, "request failed") {
+			t.Errorf("odd bytes were errors of ours:\n%s", log)
+		}
 		person.Fill(person.Open("/signout"), "/signout", nil)
 	})
+}
+
+// oddBytes sends what a database may choke on wherever people and applications may send something.
+func oddBytes(t *testing.T, town *signintest.Server, person *signintest.Person, app *signintest.App) {
+	t.Helper()
+	want := func(where, value string, a signintest.Answer) {
+		t.Helper()
+		if a.Status >= http.StatusInternalServerError {
+			t.Errorf("%s with %.20q: got %d", where, value, a.Status)
+		}
+	}
+	for _, value := range []string{"a\x00b", "\xed\xa0\x80", strings.Repeat("a", 30_000)} {
+		for path, fields := range map[string][]string{
+			"/signin": {"email", "password"}, "/signup": {"email"}, "/signin/mail": {"email"}, "/forgot": {"email"},
+			"/signin/link": {"token"}, "/verify": {"token"}, "/reset": {"token", "password"}, "/account/apps": {"grant"}, "/account/sessions": {"session"},
+			"/account/domains": {"domain", "do", "price"}, "/account/passkeys/remove": {"passkey"}, "/account/security/password": {"current"},
+			"/account/security/link": {"provider"}, "/oauth/authorize": {"interaction", "answer", "client_id"},
+		} {
+			for _, field := range fields {
+				form := url.Values{"email": {person.Email}, "password": {"long enough to be one"}, "do": {"add"}, "domain": {"cobaltpine.com"}}
+				form.Set(field, value)
+				want("the "+field+" of "+path, value, person.Submit(path, form, "User-Agent", "odd \xff agent"))
+			}
+		}
+		for _, form := range []url.Values{app.Redemption("x"), app.Renewal("x")} {
+			for field := range form {
+				odd := maps.Clone(form)
+				odd.Set(field, value)
+				want("the "+field+" of the token endpoint", value, town.Token(odd))
+			}
+		}
+		want("revocation", value, town.Post("/api/oauth/revoke", url.Values{"token": {value}, "client_id": {value}}))
+		for _, member := range []string{"client_name", "software_id"} {
+			want("the "+member+" of a registration", value, town.Register(map[string]any{"redirect_uris": []string{"https://app.example/cb"}, member: value}))
+		}
+		want("the redirect of a registration", value, town.Register(map[string]any{"redirect_uris": []string{"https://app.example/" + value}}))
+		if len(value) > 1000 {
+			continue // the address would be too long
+		}
+		for _, parameter := range []string{"client_id", "redirect_uri", "state", "scope", "resource", "prompt", "code_challenge", "nonce"} {
+			want("the "+parameter+" of authorize", value, person.Open(app.Ask(url.Values{parameter: {value}})))
+		}
+		for _, path := range []string{"/account/domains?after=", "/signin?return=", "/signin/link?token=", "/signup?invite=", "/signin/with/", "/signin/callback/"} {
+			want(path, value, person.Open(path+url.QueryEscape(value)))
+		}
+		if !strings.Contains(value, "\x00") { // which no header can hold
+			want("a cookie", value, town.Get("/account", "Cookie", "nw_session="+value))
+		}
+	}
 }
