@@ -100,11 +100,15 @@ func (s *service) bulkDomains() op.Operation[BulkIn, BulkOut] {
 	}
 }
 
-// bulkCost counts the names about which DNS or a registry is asked as those of a check.
 func bulkCost(_ context.Context, in BulkIn) []op.Charge {
-	switch op := portfolio.Op(in.Op); {
-	case op == portfolio.Verify, op == portfolio.Refresh && !in.DryRun:
-		return lookupsFor(len(in.Domains))
+	return ChangeCost(portfolio.Op(in.Op), len(in.Domains), in.DryRun)
+}
+
+// ChangeCost is what a change of so many names draws, through whichever door it comes. Names about which DNS or a
+// registry is asked count as those of a check.
+func ChangeCost(do portfolio.Op, names int, dryRun bool) []op.Charge {
+	if do == portfolio.Verify || do == portfolio.Refresh && !dryRun {
+		return lookupsFor(names)
 	}
 	return []op.Charge{{Class: op.Read, Count: 1}}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/tools"
 )
 
 const bulkPath = domainsPath + "/bulk"
@@ -70,7 +72,9 @@ func (p *Pages) changeMany(v *visit) (answer, error) {
 		return again(bulkPage(h), err)
 	}
 	change.DryRun = v.PostForm.Get("do") != "apply"
-	h.Outcome, err = p.apply(v.Context(), v.session.AccountID, change, given)
+	if err = p.charge(v, change, len(given)); err == nil {
+		h.Outcome, err = p.apply(v.Context(), v.session.AccountID, change, given)
+	}
 	if err != nil {
 		return again(bulkPage(h), err)
 	}
@@ -120,6 +124,12 @@ func priceOf(text string) (money.Amount, error) {
 	return money.USD(cents), nil
 }
 
+// charge draws what a change costs from the account's limits, which are those of its programs too.
+func (p *Pages) charge(v *visit, c portfolio.Change, names int) error {
+	ctx := op.WithCaller(v.Context(), op.Caller{Account: v.session.AccountID})
+	return p.door.Charge(v.w, v.WithContext(ctx), tools.ChangeCost(c.Op, names, c.DryRun))
+}
+
 // apply does the change to the names that are some, or rehearses it.
 func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, given []string) (*outcome, error) {
 	errs, places := make([]error, len(given)), []int{}
@@ -158,11 +168,11 @@ func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, g
 }
 
 // nameProblem says why a name could not be changed in the words of a page, where the portfolio's are for programs.
-func nameProblem(op portfolio.Op, err error) error {
+func nameProblem(did portfolio.Op, err error) error {
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return fault.New(fault.NotFound, "This name is not on your list").WithHint("add it first")
-	case op == portfolio.SetPrice && fault.Is(err, fault.Conflict):
+	case did == portfolio.SetPrice && fault.Is(err, fault.Conflict):
 		return fault.New(fault.Conflict, "This name is not offered")
 	}
 	return err

@@ -104,6 +104,9 @@ func (p *Pages) changeDomain(v *visit, name fqdn.Name) (notice string, err error
 	default:
 		return "", fault.New(fault.Validation, "This form does not say what to do")
 	}
+	if err := p.charge(v, c, 1); err != nil {
+		return "", err
+	}
 	failed, err := p.names.Apply(v.Context(), v.session.AccountID, c)
 	if err != nil {
 		return "", err

@@ -1,15 +1,19 @@
 package pages_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/door"
 	"github.com/namewharf/namewharf/serve/pages"
 	"github.com/namewharf/namewharf/store"
@@ -292,4 +296,74 @@ func TestSignUpModes(t *testing.T) {
 		form.Set("email", "bob@names.example")
 		p.want("with it again", p.post("/signup", form), http.StatusForbidden, "invitation")
 	})
+}
+
+// A page that looks for proofs without end would let one person keep the DNS busy for everybody.
+func TestLookingForProofsIsLimited(t *testing.T) {
+	t.Parallel()
+	limits := door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}}, time.Now)
+	w := newStrictTown(t, limits, withNames(t, &world{}))
+	p := w.resident()
+	one := url.Values{"domain": {"ember.com"}, "do": {"add"}}
+	p.want("add", p.post("/account/domains", one), http.StatusOK, "is on your list")
+	one.Set("do", "verify")
+	for range 2 {
+		p.want("verify", p.post("/account/domains", one), http.StatusConflict, "not in the DNS")
+	}
+	many := url.Values{"names": {"ember.com"}, "op": {"verify"}, "do": {"preview"}}
+	for what, got := range map[string]page{"one": p.post("/account/domains", one), "many": p.post("/account/domains/bulk", many)} {
+		p.want(what+" beyond the limit", got, http.StatusTooManyRequests, `role="alert"`)
+		if got.header.Get("Retry-After") == "" {
+			t.Errorf("%s beyond the limit: there is no Retry-After", what)
+		}
+	}
+	many.Set("op", "remove")
+	p.want("what asks nobody", p.post("/account/domains/bulk", many), http.StatusOK, "1 of 1 would succeed")
+}
+
+func TestPricesAsAPersonWritesThem(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, withNames(t, &world{}))
+	p := w.resident()
+	p.post("/account/domains", url.Values{"domain": {"ember.com"}, "do": {"add"}})
+	for price, shown := range map[string]string{
+		"1200": "1,200.00 USD", "1200.5": "1,200.50 USD", " 1,200.50 ": "1,200.50 USD", "1,234,567": "1,234,567.00 USD", "0.01": "0.01 USD",
+		"12,50": "", "1,2000": "", "1.200,50": "", "0": "", "-5": "", "1e3": "", "": "", "$5": "", "1.234": "",
+	} {
+		got := p.post("/account/domains", url.Values{"domain": {"ember.com"}, "do": {"list"}, "price": {price}})
+		if shown == "" {
+			p.want("price "+price, got, http.StatusBadRequest, "must be an amount", `aria-invalid="true"`)
+			continue
+		}
+		p.want("price "+price, got, http.StatusOK, ">"+shown+"<")
+	}
+}
+
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, withNames(t, &world{}))
+	p := w.resident()
+	var names strings.Builder
+	for i := range portfolio.MaxChange {
+		fmt.Fprintf(&names, "%060d.com\r\n", i)
+	}
+	form := url.Values{"names": {names.String()}, "op": {"add"}, "do": {"apply"}}
+	p.want("a thousand", p.post("/account/domains/bulk", form), http.StatusOK, "1000 of 1000 succeeded")
+	p.want("their list", p.open("/account/domains"), http.StatusOK, "More names")
+	p.want("one of a later page", p.post("/account/domains", url.Values{"domain": {"zebra.com"}, "do": {"add"}}), http.StatusOK, "_namewharf.zebra.com")
+	for what, c := range map[string]struct {
+		name, value, text string
+	}{
+		"too many":   {"names", names.String() + "one.com", "may hold 1000 names; these are 1001"},
+		"none":       {"names", " , ", "is empty"},
+		"no op":      {"op", "sell", "does not say what to do"},
+		"no price":   {"op", "list", "must be an amount"},
+		"too little": {"op", "set_price", "must be an amount"},
+	} {
+		bad := url.Values{"names": {"one.com"}, "op": {"add"}, "do": {"apply"}}
+		bad.Set(c.name, c.value)
+		p.want(what, p.post("/account/domains/bulk", bad), http.StatusBadRequest, c.text)
+	}
+	form.Set("names", strings.Repeat("a", 600<<10))
+	p.want("too large", p.post("/account/domains/bulk", form), http.StatusRequestEntityTooLarge, "too large")
 }

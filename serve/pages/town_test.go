@@ -78,6 +78,12 @@ type town struct {
 
 func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
 	t.Helper()
+	return newStrictTown(t, nil, change)
+}
+
+// newStrictTown is newTown with limits on what one may ask.
+func newStrictTown(t *testing.T, limits *door.Limits, change func(*account.Config, *pages.Config)) *town {
+	t.Helper()
 	ctx, quiet := t.Context(), slog.New(slog.DiscardHandler)
 	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
 	s := httptest.NewUnstartedServer(nil)
@@ -101,7 +107,7 @@ func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
 	}
 	t.Cleanup(w.accounts.Close)
 	cfg.Accounts, cfg.OAuth, w.names = w.accounts, w.oauth, cfg.Names
-	cfg.Door = door.New(door.Config{BaseURL: w.base, Gate: w.oauth, Logger: quiet})
+	cfg.Door = door.New(door.Config{BaseURL: w.base, Gate: w.oauth, Limits: limits, Logger: quiet})
 	mux := http.NewServeMux()
 	site := pages.New(cfg)
 	for _, pattern := range pages.Patterns() {
