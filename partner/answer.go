@@ -104,7 +104,7 @@ func once[Out any](ctx context.Context, a *API, status int, keyed bool, do effec
 	if err != nil {
 		return op.Answer{}, false, err
 	}
-	err = a.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+	err = a.desk.Tx(ctx, string(c.party.Environment), func(tx store.Tx) error {
 		now := a.cfg.Now()
 		before, again, err := c.repeated(ctx, tx, id, now)
 		if err != nil || again {

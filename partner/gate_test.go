@@ -81,7 +81,11 @@ func TestDoor(t *testing.T) {
 		{"an escaped letter in a path", s.get(root + "/%6Frders"), 200, ""},
 		{"another method", func() request { r := s.get(root + "/orders"); r.method = "PATCH"; return r }(), 405, fault.MethodNotAllowed},
 		{"OPTIONS", func() request { r := s.get(root + "/orders"); r.method = "OPTIONS"; return r }(), 405, fault.MethodNotAllowed},
-		{"another method, unsigned", func() request { r := s.get(root + "/orders"); r.method = "PATCH"; return r.with(HeaderSignature, "v1=00") }(), 401, fault.InvalidSignature},
+		{"another method, unsigned", func() request {
+			r := s.get(root + "/orders")
+			r.method = "PATCH"
+			return r.with(HeaderSignature, "v1=00")
+		}(), 401, fault.InvalidSignature},
 
 		{"a missing scope comes before the body", order().signedBy(s.credential(s.partner.ID, market.Sandbox, "search")).with("Content-Type", "text/plain"), 403, fault.Forbidden},
 		{"a body that is not sent as JSON", order().with("Content-Type", "text/plain"), 415, fault.UnsupportedMediaType},
@@ -280,4 +284,3 @@ func TestNobody(t *testing.T) {
 		}
 	}
 }
-
