@@ -21,7 +21,8 @@ const (
 //
 // A member that fails undoes its own savepoint only. When the commit fails, it fails for all.
 type writer struct {
-	open func(context.Context) (*liteConn, error)
+	open  func(context.Context) (*liteConn, error)
+	limit time.Duration // after which a batch takes no more members
 
 	mu      sync.Mutex // guards what follows, down to the blank line
 	busy    bool       // someone has the turn
@@ -160,7 +161,7 @@ func (w *writer) undo(b *batch) {
 func (w *writer) leave() {
 	w.mu.Lock()
 	b := w.batch
-	if b == nil || b.err == nil && b.members < batchMembers && time.Since(b.began) < batchTime && w.waiting.Len() > 0 {
+	if b == nil || b.err == nil && b.members < batchMembers && time.Since(b.began) < w.limit && w.waiting.Len() > 0 {
 		w.next()
 		w.mu.Unlock()
 		return
