@@ -1,6 +1,7 @@
 package pages_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -72,6 +73,34 @@ func TestConsentWithoutScripts(t *testing.T) {
 	apps := p.open("/account/apps")
 	p.want("apps", apps, http.StatusOK, "Ember &lt;b&gt;", "Last used", "Disconnect")
 	p.want("revoke", p.post("/account/apps", url.Values{"grant": {apps.field("grant")}}), http.StatusOK, "No app is connected")
+}
+
+// The name is what the application says; who describes it, and where the answer goes, is what it cannot choose freely.
+func TestConsentSaysWhoAsks(t *testing.T) {
+	t.Parallel()
+	const far = "https://xn--bcher-kva.example/cb"
+	var document []byte
+	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(document)
+	}))
+	t.Cleanup(site.Close)
+	id := site.URL + "/app.json"
+	document, err := json.Marshal(map[string]any{"client_id": id, "client_name": "Ember", "redirect_uris": []string{far}, "token_endpoint_auth_method": "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newTownWith(t, surroundings{fetch: site.Client()}, nil)
+	p := w.resident()
+	host := strings.TrimPrefix(site.URL, "https://")
+	got := p.open(ask(id, far) + "&scope=pricing%3Aread+domains%3Awrite")
+	p.want("of a document", got, http.StatusOK, "calls itself <strong><bdi>Ember</bdi></strong>", "nobody has checked it", "<code>"+host+"</code>",
+		"<code>xn--bcher-kva.example</code>", ada, "See marketplace prices", "Manage your domain names")
+	got = p.open(ask(w.named("", far), far))
+	p.want("without a name", got, http.StatusOK, "An app without a name asks", "<code>xn--bcher-kva.example</code>")
+	if strings.Contains(got.text, "Described by") {
+		t.Errorf("an app that registered itself is described by somebody:\n%s", got.text)
+	}
 }
 
 func TestBadRequestsStayHere(t *testing.T) {
@@ -302,7 +331,7 @@ func TestSignUpModes(t *testing.T) {
 func TestLookingForProofsIsLimited(t *testing.T) {
 	t.Parallel()
 	limits := door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}}, time.Now)
-	w := newStrictTown(t, limits, withNames(t, &world{}))
+	w := newTownWith(t, surroundings{limits: limits}, withNames(t, &world{}))
 	p := w.resident()
 	one := url.Values{"domain": {"ember.com"}, "do": {"add"}}
 	p.want("add", p.post("/account/domains", one), http.StatusOK, "is on your list")

@@ -78,11 +78,16 @@ type town struct {
 
 func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
 	t.Helper()
-	return newStrictTown(t, nil, change)
+	return newTownWith(t, surroundings{}, change)
 }
 
-// newStrictTown is newTown with limits on what one may ask.
-func newStrictTown(t *testing.T, limits *door.Limits, change func(*account.Config, *pages.Config)) *town {
+// surroundings are what a town has only where a test needs it.
+type surroundings struct {
+	limits *door.Limits // on what one may ask
+	fetch  *http.Client // of applications' documents
+}
+
+func newTownWith(t *testing.T, around surroundings, change func(*account.Config, *pages.Config)) *town {
 	t.Helper()
 	ctx, quiet := t.Context(), slog.New(slog.DiscardHandler)
 	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
@@ -98,6 +103,7 @@ func newStrictTown(t *testing.T, limits *door.Limits, change func(*account.Confi
 	var err error
 	if w.oauth, err = oauthas.New(ctx, oauthas.Config{
 		DB: db, Issuer: w.base, Resources: []string{w.base, w.base + "/api"}, NoLimits: true, Logger: quiet,
+		Fetch: around.fetch,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +113,7 @@ func newStrictTown(t *testing.T, limits *door.Limits, change func(*account.Confi
 	}
 	t.Cleanup(w.accounts.Close)
 	cfg.Accounts, cfg.OAuth, w.names = w.accounts, w.oauth, cfg.Names
-	cfg.Door = door.New(door.Config{BaseURL: w.base, Gate: w.oauth, Limits: limits, Logger: quiet})
+	cfg.Door = door.New(door.Config{BaseURL: w.base, Gate: w.oauth, Limits: around.limits, Logger: quiet})
 	mux := http.NewServeMux()
 	site := pages.New(cfg)
 	for _, pattern := range pages.Patterns() {
