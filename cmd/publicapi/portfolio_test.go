@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/registry"
 	"github.com/namewharf/namewharf/internal/signintest"
 )
@@ -437,4 +438,31 @@ func TestNamesThatChangeHands(t *testing.T) {
 		t.Errorf("proven anew: %+v", b)
 	}
 	wait(held + " verified true, " + lost + " suspended false, ")
+}
+
+// The demo has an account, and DNS in which its owner's proofs stand by themselves.
+func TestDemoAccount(t *testing.T) {
+	t.Parallel()
+	p := programtest.Start(t, nil, "-demo", "-addr", "127.0.0.1:0", "-rate-limits", "off")
+	s := &site{url: p.Listening(), client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
+	defer s.client.CloseIdleConnections()
+	town := s.town(t)
+	visitor := town.Person()
+	for visitor.Email = ""; visitor.Email == "" && p.Lines.Scan(); {
+		_, account, found := strings.Cut(p.Lines.Text(), "e-mail ")
+		if fields := strings.Fields(account); found && len(fields) == 3 {
+			visitor.Email, visitor.Password = fields[0], fields[2]
+		}
+	}
+	visitor.SignIn()
+	o := &owner{s, visitor, visitor.Tokens(town.App(), nil).Access}
+	const name = "cobaltpine.io"
+	o.add(t, name)
+	if b := o.change(t, "verify", []string{name}, ""); b.Succeeded != 1 {
+		t.Errorf("verifying a name in the demo: %+v", b)
+	}
+	o.change(t, "list", []string{name}, `,"params":{"priceCents":4200}`)
+	if !strings.Contains(s.forSale(t, name), `"domain":"`+name+`"`) {
+		t.Error("the name is not for sale")
+	}
 }

@@ -55,6 +55,7 @@ func TestPublicSite(t *testing.T) {
 		"a document on this machine": privateDocument,
 		"the issuer in answers":      issuerInAnswer,
 		"scripts of other origins":   otherOrigins,
+		"limits of who is signed in": signedInLimits,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -279,6 +280,43 @@ func otherOrigins(t *testing.T, s *site, town *signintest.Server) {
 		if a.Status != want || a.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("the token endpoint with %s: got %d %v %s, want %d", name, a.Status, a.Header, a.Text, want)
 		}
+	}
+}
+
+// signedInLimits counts by account, wherever it calls from, and by more than a stranger has.
+func signedInLimits(t *testing.T, s *site, town *signintest.Server) {
+	app := town.App("https://app.example/cb")
+	one, two := town.Resident().Tokens(app, nil).Access, town.Resident().Tokens(app, nil).Access
+	twenty := `{"domains":["a_b"` + strings.Repeat(`,"a_b"`, 199) + `]}` // look-ups that ask nobody
+	spend := func(token, from string) int {
+		headers := []string{"X-Forwarded-For", from}
+		if token != "" {
+			headers = append(headers, "Authorization", "Bearer "+token)
+		}
+		return left(s.do(t, "POST", check, twenty, headers...), "lookup")
+	}
+	for _, test := range []struct {
+		name, token, from string
+		want              int // of what nobody has drawn from before
+	}{
+		{"a stranger", "", "192.0.2.40", 40},
+		{"an account at the same address", one, "192.0.2.40", 280},
+		{"another account there", two, "192.0.2.40", 280},
+		{"a stranger at the next address", "", "192.0.2.41", 40},
+	} {
+		if got := spend(test.token, test.from); got != test.want {
+			t.Errorf("%s: %d look-ups are left, want %d", test.name, got, test.want)
+		}
+	}
+	for range 4 {
+		spend(one, "192.0.2.40")
+	}
+	if got := spend(one, "192.0.2.42"); got < 0 || got >= 280 { // five come back in a second
+		t.Errorf("the account elsewhere: %d look-ups are left, want those that it left here", got)
+	}
+	read := s.do(t, "POST", batched, twentyPrices(), "X-Forwarded-For", "192.0.2.40", "Authorization", "Bearer "+two)
+	if got := left(read, "read"); got != 1480 {
+		t.Errorf("an account: %d reads are left, want 1480", got)
 	}
 }
 

@@ -42,6 +42,17 @@ func TestTokenHolders(t *testing.T) {
 			wantChallenge(t, "a token that is "+name, s.asks(t, "GET", "/api", "", token), http.StatusUnauthorized, "invalid_token", `error="invalid_token"`)
 		}
 	})
+	t.Run("a session is no token", func(t *testing.T) {
+		session := person.Cookie("nw_session")
+		for _, path := range []string{"/api", mine, listings + "?sort=price"} {
+			r := s.do(t, "GET", path, "", "Cookie", "nw_session="+session)
+			wantChallenge(t, path+" with a session's cookie", r, http.StatusUnauthorized, "authentication_required")
+			wantChallenge(t, path+" with a session as token", s.asks(t, "GET", path, "", session), http.StatusUnauthorized, "invalid_token")
+		}
+		if r := s.do(t, "GET", listings+"?limit=1", "", "Cookie", "nw_session="+session); !strings.Contains(r.text, `"masked":true`) {
+			t.Errorf("listings with a session's cookie: %s, want masked prices", r.text)
+		}
+	})
 	t.Run("after the last access", func(t *testing.T) {
 		tokens := person.Tokens(app, nil)
 		town.Revoke(tokens.Access)
