@@ -21,6 +21,7 @@ import (
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
 	"github.com/namewharf/namewharf/serve/door"
@@ -159,20 +160,26 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 	limits := door.NewLimits(map[op.Class]door.Quota{
 		op.Lookup: {Anonymous: plenty, SignedIn: plenty}, op.Read: {Anonymous: plenty, SignedIn: plenty},
 	}, time.Now)
-	d := door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Limits: limits, Logger: log, Metrics: door.NewMetrics(build.Version()), Now: time.Now})
-	mcp, err := assistant.New(assistant.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log})
+	settings := people.Flags(flag.NewFlagSet("speed", flag.ContinueOnError))
+	users, err := people.Open(ctx, people.Config{
+		Settings: settings, Backend: back, Issuer: base, Resources: []string{base + "/api"}, Unlimited: true, Logger: log, Now: time.Now,
+	})
 	if err != nil {
 		return nil, nil, errors.Join(err, back.Close())
 	}
-	protocol := mcp.Handler(base+"/mcp", false)
+	closer := func() error {
+		users.Close()
+		return back.Close()
+	}
+	d := door.New(door.Config{BaseURL: base, Gate: users.OAuth, Limits: limits, Logger: log, Metrics: door.NewMetrics(build.Version()), Now: time.Now})
+	mcp, err := assistant.New(assistant.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log})
+	if err != nil {
+		return nil, nil, errors.Join(err, closer())
+	}
+	doors := users.Doors(d, settings.Signup.Value, users.Names)
+	doors["/mcp"] = mcp.Handler(base+"/mcp", false)
 	api := rest.New(rest.Config{Door: d, Set: set, Version: build.Version(), MCP: base + "/mcp", Ready: back.Ready})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/mcp" {
-			protocol.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r)
-	}), back.Close, nil
+	return people.ByPath(doors, api), closer, nil
 }
 
 // open opens the demo's backend, or one over a registry file, and the operations on it.

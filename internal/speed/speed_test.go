@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/namewharf/namewharf/internal/signintest"
 	"github.com/namewharf/namewharf/tools"
 )
 
@@ -47,6 +48,25 @@ func BenchmarkSearch(b *testing.B) {
 	race(b, ours, control, bare)
 	b.ReportMetric(ours.micros()/control.micros(), "cpu/control")
 	b.ReportMetric(ours.rate()/bare.rate(), "rate/bare")
+}
+
+// BenchmarkRealPrices is a search that finds a listing, for a caller who is signed in and sees its price, beside one for
+// an anonymous caller (within 5 % of each other).
+func BenchmarkRealPrices(b *testing.B) {
+	const input = `{"q":"brewhaven.com"}`
+	server := start(b, "namewharf", "")
+	town := &signintest.Server{TB: b, Base: "http://" + server.addr}
+	tokens := town.Resident().Tokens(town.App(), nil)
+	masked := &runner{name: "masked", server: server, request: request("POST", searchPath, input), want: "200"}
+	real := &runner{name: "real", server: server, request: request("POST", searchPath, input, "Authorization", "Bearer "+tokens.Access), want: "200"}
+	if got := string(ask(b, server, masked.request)); !strings.Contains(got, `"prices_masked":true`) {
+		b.Fatalf("masked: %s", got)
+	}
+	if got := string(ask(b, server, real.request)); !strings.Contains(got, `"prices_masked":false`) {
+		b.Fatalf("real: %s", got)
+	}
+	race(b, masked, real)
+	b.ReportMetric(real.micros()/masked.micros(), "cpu/masked")
 }
 
 // BenchmarkConditional is a GET whose answer the client has, beside the same plain handler (at most 1.1 times its CPU).
