@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -112,7 +113,8 @@ func testKeyboard(t *testing.T, chromium context.Context) {
 	w := newTown(t, nil)
 	w.person().signUp(ada)
 	b := newWindow(w, chromium)
-	b.open(ask(w.client("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb"))
+	app := w.application(httptest.NewServer)
+	b.open(ask(w.client(app), app))
 	b.do("wait", chromedp.WaitVisible("#email"))
 	b.tabTo("#email")
 	b.do("type", chromedp.KeyEvent(ada))
@@ -120,8 +122,8 @@ func testKeyboard(t *testing.T, chromium context.Context) {
 	b.do("type and press Enter", chromedp.KeyEvent(passphrase), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("button[value=allow]"))
 	b.tabTo("button[value=deny]")
 	b.tabTo("button[value=allow]")
-	b.do("press Enter", chromedp.KeyEvent(kb.Enter))
-	b.wantCode("by keyboard", "http://127.0.0.1:1/cb?")
+	b.do("press Enter", chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#landed"))
+	b.wantCode("by keyboard", app+"?")
 
 	b.open("/account/security")
 	b.tabTo(".skip")

@@ -3,6 +3,7 @@ package pages_test
 import (
 	"context"
 	"flag"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,11 +117,12 @@ func takePictures(t *testing.T, chromium context.Context) {
 // connect makes the person of the browser allow an application, which takes its tokens.
 func (b *window) connect() {
 	b.Helper()
-	request := ask(b.named("Ember Assistant", ember), ember)
+	app := b.application(httptest.NewServer)
+	request := ask(b.named("Ember Assistant", app), app)
 	b.forget()
 	b.open(request)
-	b.do("allow", chromedp.WaitVisible("button[value=allow]"), chromedp.Click("button[value=allow]"))
-	b.redeem(b.seen(ember+"?").Query().Get("code"), request)
+	b.press("button[value=allow]", "#landed")
+	b.redeem(b.seen(app+"?").Query().Get("code"), request)
 }
 
 // own gives the person some names in all states.
