@@ -67,6 +67,9 @@ var commands = []command{
 	{"webhook redeliver", "DELIVERY", "send an event once more, with -partner and -env", nil, redeliver},
 	{"ledger check", "", "hold the ledger against itself and the orders", nil, checkLedger},
 	{"audit", "", "tell who did what, the newest first, with -subject only to one thing", auditFlags, showAudit},
+	{"dev sign", "METHOD PATH", "sign a request of the partner API with -key-id and -secret, and print its headers, or send it", devFlags, devSign},
+	{"dev listen", "", "take webhooks on loopback, with -webhook-secret, and say of each whether it is genuine", nil, devListen},
+	{"dev trigger", "", "have a test event sent to the partner's webhook, and say what came of it", nil, devTrigger},
 	{"db migrate", "", "bring the schema up to date", nil, migrateDB},
 	{"db backup", "FILE", "write a copy of the embedded store", nil, backupDB},
 	{"db check", "", "look for damage and for settings that risk what is stored", nil, checkDB},
@@ -86,6 +89,7 @@ type options struct {
 	limit                    int
 	json                     bool
 	dryRun, partial          bool
+	dev                      devOptions
 }
 
 // A desk is where a command works: the options, the store once it is asked for, and where to write.

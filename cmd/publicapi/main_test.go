@@ -26,6 +26,7 @@ type site struct {
 	file     string // its -registry file
 	registry *registry.Registry
 	log      *log
+	said     *log // standard output
 	client   *http.Client
 }
 
@@ -52,13 +53,29 @@ func newRegistry(t testing.TB) *registry.Registry {
 // openOn is open with a -registry file that need not name all that the registry has.
 func openOn(t testing.TB, reg *registry.Registry, file []byte, args ...string) *site {
 	t.Helper()
-	s := &site{data: t.TempDir(), registry: reg, log: &log{}, client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
-	t.Cleanup(s.client.CloseIdleConnections)
+	s := &site{data: t.TempDir(), registry: reg, log: &log{}, said: &log{}, client: newClient()}
 	s.file = filepath.Join(s.data, "registry.json")
 	if err := os.WriteFile(s.file, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args = append([]string{"-addr", "127.0.0.1:0", "-demo", "-data", s.data, "-registry", s.file}, args...)
+	return s.start(t, append([]string{"-registry", s.file}, args...)...)
+}
+
+// openDemo runs the program as make run does, with a registry of its own and a partner.
+func openDemo(t testing.TB, args ...string) *site {
+	t.Helper()
+	s := &site{data: t.TempDir(), log: &log{}, said: &log{}, client: newClient()}
+	return s.start(t, args...)
+}
+
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}
+}
+
+// start runs the program and waits for its first line.
+func (s *site) start(t testing.TB, args ...string) *site {
+	t.Helper()
+	args = append([]string{"-addr", "127.0.0.1:0", "-demo", "-data", s.data}, args...)
 	ctx, stop := context.WithCancel(context.Background())
 	out, stdout := io.Pipe()
 	ended := make(chan error, 1)
@@ -74,15 +91,16 @@ func openOn(t testing.TB, reg *registry.Registry, file []byte, args ...string) *
 			t.Errorf("run(%q): %v", args, err)
 		}
 	})
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		t.Fatalf("run(%q) said nothing", args)
+	lines := bufio.NewReader(io.TeeReader(out, s.said))
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatalf("run(%q) said %q: %v", args, first, err)
 	}
 	var ok bool
-	if s.url, ok = strings.CutPrefix(lines.Text(), "listening on "); !ok {
-		t.Fatalf("the first line is %q", lines.Text())
+	if s.url, ok = strings.CutPrefix(strings.TrimSpace(first), "listening on "); !ok {
+		t.Fatalf("the first line is %q", first)
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }() // until stdout is closed
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // until stdout is closed
 	return s
 }
 

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/integrator"
+)
+
+// devOptions are the flags of the commands for who builds on the partner API. These commands need no store.
+type devOptions struct {
+	keyID, secret    string
+	body, idempotent string
+	timestamp, nonce string
+	canonical, curl  bool
+	send             bool
+
+	addr, url, webhookSecret string
+	register                 bool
+	statusCode               int
+	delay                    time.Duration
+}
+
+// Environment variables that hold secrets, which all users of a machine can read in a command line.
+const (
+	secretVariable        = "NAMEWHARF_PARTNER_SECRET"
+	webhookSecretVariable = "NAMEWHARF_WEBHOOK_SECRET"
+)
+
+func devFlags(fs *flag.FlagSet, o *options) {
+	d := &o.dev
+	fs.StringVar(&d.keyID, "key-id", "", "`key id` of a partner's credential")
+	fs.StringVar(&d.secret, "secret", "", "its `secret`; better in "+secretVariable)
+	fs.StringVar(&d.body, "body", "", "`file` with the body of a request to sign; - is standard input")
+	fs.StringVar(&d.idempotent, "idempotency-key", "", "`key` of the request")
+	fs.StringVar(&d.timestamp, "timestamp", "", "`seconds` of Unix time to sign (default now)")
+	fs.StringVar(&d.nonce, "nonce", "", "`text` that is sent once (default random)")
+	fs.BoolVar(&d.canonical, "canonical", false, "print the text that is signed")
+	fs.BoolVar(&d.curl, "curl", false, "print the request as a command")
+	fs.BoolVar(&d.send, "send", false, "send the request to -base-url and print the answer")
+	fs.StringVar(&d.addr, "addr", "127.0.0.1:0", "loopback `host:port` to take webhooks on; port 0 picks one")
+	fs.StringVar(&d.webhookSecret, "webhook-secret", "", "`secret` of the webhook; better in "+webhookSecretVariable+" (default with -register: a fresh one)")
+	fs.BoolVar(&d.register, "register", false, "register the address as the partner's webhook, and remove it at the end")
+	fs.StringVar(&d.url, "url", "", "`URL` to register instead, of a tunnel that ends at -addr")
+	fs.IntVar(&d.statusCode, "status-code", 0, "`status` to answer whatever comes (default 200 to what is genuine, 401 to the rest)")
+	fs.DurationVar(&d.delay, "delay", 0, "how long to wait before the answer")
+}
+
+// credential is what signs, from flags or the environment.
+func (d *desk) credential() (integrator.Credential, error) {
+	c := integrator.Credential{KeyID: d.dev.keyID, Secret: d.dev.secret}
+	if c.Secret == "" {
+		c.Secret, _ = d.environ(secretVariable)
+	}
+	if c.KeyID == "" || c.Secret == "" {
+		return c, usagef("-key-id and the secret in %s, or -secret, are required", secretVariable)
+	}
+	return c, nil
+}
+
+func (d *desk) client() (*integrator.Client, error) {
+	by, err := d.credential()
+	if err != nil {
+		return nil, err
+	}
+	client, err := integrator.NewClient(d.baseURL, by)
+	if err != nil {
+		return nil, usagef("-base-url %w", err)
+	}
+	return client, nil
+}
+
+// maxBody is more than the service takes, so that what it does with too long a body can be tried.
+const maxBody = 8 << 20
+
+// request is what the flags and the arguments say.
+func (d *desk) request(method, target string) (integrator.Request, error) {
+	r := integrator.Request{
+		Method: method, Target: target,
+		IdempotencyKey: d.dev.idempotent, Timestamp: d.dev.timestamp, Nonce: d.dev.nonce,
+	}
+	from := d.stdin
+	switch d.dev.body {
+	case "":
+		return r, nil
+	case "-":
+	default:
+		file, err := os.Open(d.dev.body)
+		if err != nil {
+			return r, usagef("-body: %w", err)
+		}
+		defer file.Close()
+		from = file
+	}
+	var err error
+	if r.Body, err = io.ReadAll(io.LimitReader(from, maxBody)); err != nil {
+		return r, usagef("-body: %w", err)
+	}
+	return r, nil
+}
+
+// devSign signs a request and shows it, or what is answered to it.
+func devSign(ctx context.Context, d *desk, args []string) error {
+	r, err := d.request(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	if d.dev.send {
+		return d.sendSigned(ctx, r)
+	}
+	by, err := d.credential()
+	if err != nil {
+		return err
+	}
+	signed, err := by.Sign(r, time.Now())
+	switch {
+	case err != nil:
+		return usageError{err}
+	case d.dev.canonical:
+		_, err = fmt.Fprintln(d.stdout, signed.Canonical)
+	case d.dev.curl:
+		_, err = fmt.Fprintln(d.stdout, signed.Curl(strings.TrimSuffix(d.baseURL, "/")))
+	case d.json:
+		headers := map[string]string{}
+		for _, h := range signed.Headers {
+			headers[h.Name] = h.Value
+		}
+		return d.print(struct {
+			Method    string            `json:"method"`
+			Target    string            `json:"target"`
+			Headers   map[string]string `json:"headers"`
+			Canonical string            `json:"canonical"`
+		}{signed.Method, signed.Target, headers, signed.Canonical}, nil)
+	default:
+		for _, h := range signed.Headers {
+			if _, err = fmt.Fprintf(d.stdout, "%s: %s\n", h.Name, h.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// sendSigned prints the body of the answer as it came, and its status beside it.
+func (d *desk) sendSigned(ctx context.Context, r integrator.Request) error {
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(ctx, r)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(d.stdout, "%s\n", strings.TrimRight(string(answer.Body), "\n")); err != nil {
+		return err
+	}
+	if answer.Status >= http.StatusMultipleChoices {
+		return fmt.Errorf("the service answered %d %s", answer.Status, http.StatusText(answer.Status))
+	}
+	fmt.Fprintln(d.stderr, answer.Status, http.StatusText(answer.Status))
+	return nil
+}
+
+// devListen takes webhooks until it is told to end.
+func devListen(ctx context.Context, d *desk, _ []string) error {
+	o := &d.dev
+	if o.webhookSecret == "" {
+		o.webhookSecret, _ = d.environ(webhookSecretVariable)
+	}
+	switch {
+	case !front.Loopback(o.addr):
+		return usagef("-addr must be on loopback; to be reached from elsewhere, let a tunnel end there and give its -url")
+	case o.statusCode != 0 && (o.statusCode < 200 || o.statusCode > 599):
+		return usagef("-status-code must be from 200 to 599")
+	case o.delay < 0:
+		return usagef("-delay must not be negative")
+	case o.url != "" && !o.register:
+		return usagef("-url goes with -register")
+	case o.webhookSecret == "" && !o.register:
+		return usagef("the secret of the webhook in %s, or -webhook-secret, is required", webhookSecretVariable)
+	}
+	var client *integrator.Client
+	if o.register {
+		var err error
+		if client, err = d.client(); err != nil {
+			return err
+		}
+	}
+	if o.webhookSecret == "" {
+		o.webhookSecret = freshSecret()
+	}
+	listener, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return usageError{err}
+	}
+	return d.listen(ctx, listener, client)
+}
+
+// listen takes webhooks, and is the partner's webhook meanwhile if there is a client.
+func (d *desk) listen(ctx context.Context, listener net.Listener, client *integrator.Client) error {
+	address := "http://" + listener.Addr().String()
+	receiver := &integrator.Receiver{Secret: d.dev.webhookSecret, Status: d.dev.statusCode, Delay: d.dev.delay, Tell: d.tell}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // it takes what comes until nothing is sent any more
+	ended := make(chan error, 1)
+	go func() { ended <- receiver.Serve(serving, listener) }()
+	end := func() error { stop(); return <-ended }
+	remove := func(context.Context) error { return nil }
+	if client != nil {
+		var err error
+		if remove, err = client.Register(ctx, cmp.Or(d.dev.url, address), d.dev.webhookSecret); err != nil {
+			return errors.Join(err, end())
+		}
+	}
+	fmt.Fprintln(d.stdout, "listening on", address)
+	<-ctx.Done()
+	d.unregister(ctx, remove)
+	return end()
+}
+
+// unregisterTime is how long the end may take.
+const unregisterTime = 5 * time.Second
+
+func (d *desk) unregister(ctx context.Context, remove func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unregisterTime)
+	defer cancel()
+	if err := remove(ctx); err != nil {
+		fmt.Fprintln(d.stderr, "operator: the webhook stays registered:", err)
+	}
+}
+
+// freshSecret is a secret in the form of Standard Webhooks.
+func freshSecret() string {
+	raw := make([]byte, 24)
+	rand.Read(raw)
+	return "whsec_" + base64.StdEncoding.EncodeToString(raw)
+}
+
+// tell prints a delivery on one line.
+func (d *desk) tell(v integrator.Delivery) {
+	if d.json {
+		e := json.NewEncoder(d.stdout)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(v) // nobody reads any more
+		return
+	}
+	var body struct {
+		Data struct {
+			Order struct {
+				ID     string `json:"public_id"`
+				Domain string `json:"domain"`
+				Status string `json:"status"`
+			} `json:"order"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(v.Event, &body) // what is not there is not shown
+	verdict := fmt.Sprintf("X-Service-Signature %s, webhook-signature %s", v.Service, v.Standard)
+	if v.Service == integrator.Good && v.Standard == integrator.Good {
+		verdict = "signatures good"
+	}
+	order := body.Data.Order
+	fields := []string{
+		v.At.Format(time.TimeOnly), cmp.Or(v.Type, "(no type)"), cmp.Or(v.EventID, "(no id)"), fmt.Sprintf("attempt %d", v.Attempt),
+		verdict, fmt.Sprintf("answered %d", v.Answered),
+	}
+	if order.ID != "" {
+		fields = append(fields, order.ID, order.Domain, order.Status)
+	}
+	fmt.Fprintln(d.stdout, printable(strings.Join(fields, "  ")))
+}
+
+// printable keeps what a sender says from steering the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// devTrigger has a test event sent. It fails where that did not arrive.
+func devTrigger(ctx context.Context, d *desk, _ []string) error {
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	delivery, err := client.Trigger(ctx)
+	if err != nil {
+		return err
+	}
+	err = d.print(delivery, func(w io.Writer) {
+		fmt.Fprintf(w, "event\t%s\nstatus\t%s\n", delivery.EventID, delivery.Status)
+		for _, a := range delivery.Attempts {
+			came := a.Error
+			if a.StatusCode != 0 {
+				came = strings.TrimSuffix(fmt.Sprintf("answered %d, %s", a.StatusCode, a.Error), ", ")
+			}
+			fmt.Fprintf(w, "%s\t%s after %d ms\n", a.At.UTC().Format(time.TimeOnly), came, a.LatencyMS)
+		}
+		if !delivery.NextTryAt.IsZero() {
+			fmt.Fprintf(w, "next\t%s\n", delivery.NextTryAt.UTC().Format(time.TimeOnly))
+		}
+	})
+	if err == nil && delivery.Status != "delivered" {
+		err = errors.New("the event was not taken yet")
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+package integrator
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/namewharf/namewharf/event"
+)
+
+// A Receiver takes webhooks: it holds each against its signatures, tells of it, and answers.
+type Receiver struct {
+	Secret string           // with which the webhook was registered
+	Status int              // what is answered; 0: 200 to what is genuine, 401 to anything else
+	Delay  time.Duration    // before the answer
+	Tell   func(Delivery)   // called for one delivery at a time
+	Now    func() time.Time // nil: time.Now
+
+	telling sync.Mutex
+}
+
+// A Delivery is what came in.
+type Delivery struct {
+	At       time.Time       `json:"at"`
+	EventID  string          `json:"event_id"`
+	Type     string          `json:"event_type"`
+	Attempt  int             `json:"attempt"`
+	Service  Verdict         `json:"x_service_signature"`
+	Standard Verdict         `json:"webhook_signature"`
+	Answered int             `json:"answered"`
+	Event    json.RawMessage `json:"event,omitzero"` // the body, where it is JSON
+}
+
+// Genuine reports whether who sent it knows the secret. While a secret is being replaced, what still knows the one before
+// is told by the header for that alone.
+func (d Delivery) Genuine() bool {
+	return d.Service == Good && d.Standard == Good || d.Service == Previous
+}
+
+// A Verdict is what a signature is worth.
+type Verdict string
+
+// The verdicts.
+const (
+	Good     Verdict = "good"
+	Previous Verdict = "previous" // good by X-Service-Signature-Previous: the secret has been replaced
+	Missing  Verdict = "missing"
+	Wrong    Verdict = "wrong"
+	Stale    Verdict = "stale" // good, but of another time
+)
+
+// Limits of what is taken.
+const (
+	maxEvent    = 1 << 20
+	readTime    = 10 * time.Second
+	clockSkew   = 5 * time.Minute // as libraries of Standard Webhooks have it
+	closingTime = 2 * time.Second
+)
+
+// Serve takes webhooks until ctx ends. It closes the listener.
+func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := &http.Server{Handler: r, ReadTimeout: readTime, BaseContext: func(net.Listener) context.Context { return ctx }}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	closing, done := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	defer done()
+	err := server.Shutdown(closing)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	<-failed
+	return err
+}
+
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "events are posted here", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxEvent))
+	if err != nil {
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+		return
+	}
+	d := r.judge(req.Header, body)
+	select {
+	case <-time.After(r.Delay):
+	case <-req.Context().Done(): // nobody waits for the answer
+	}
+	r.telling.Lock()
+	r.Tell(d)
+	r.telling.Unlock()
+	w.WriteHeader(d.Answered)
+}
+
+// judge says what a delivery is and what it is answered.
+func (r *Receiver) judge(h http.Header, body []byte) Delivery {
+	now := time.Now
+	if r.Now != nil {
+		now = r.Now
+	}
+	d := Delivery{
+		At: now().UTC().Truncate(time.Millisecond), EventID: h.Get("X-Service-Event-Id"), Type: h.Get("X-Service-Event-Type"),
+		Service: r.service(h, body), Standard: r.standard(h, body, now()), Answered: r.Status,
+	}
+	d.Attempt, _ = strconv.Atoi(h.Get("X-Service-Delivery-Attempt")) // 0 where it does not say
+	if json.Valid(body) {
+		d.Event = body
+	}
+	if d.Answered == 0 {
+		d.Answered = http.StatusUnauthorized
+		if d.Genuine() {
+			d.Answered = http.StatusOK
+		}
+	}
+	return d
+}
+
+// service judges X-Service-Signature (section 6.1 of the contract).
+func (r *Receiver) service(h http.Header, body []byte) Verdict {
+	want, given := event.Signature(r.Secret, body), h.Get("X-Service-Signature")
+	switch {
+	case hmac.Equal([]byte(want), []byte(given)):
+		return Good
+	case hmac.Equal([]byte(want), []byte(h.Get("X-Service-Signature-Previous"))):
+		return Previous
+	case given == "":
+		return Missing
+	}
+	return Wrong
+}
+
+// standard judges webhook-signature (Standard Webhooks 1.0), which may hold several.
+func (r *Receiver) standard(h http.Header, body []byte, now time.Time) Verdict {
+	given := h.Get("Webhook-Signature")
+	if given == "" {
+		return Missing
+	}
+	seconds, err := strconv.ParseInt(h.Get("Webhook-Timestamp"), 10, 64)
+	if err != nil {
+		return Wrong
+	}
+	at := time.Unix(seconds, 0)
+	want := event.StandardSignature(r.Secret, h.Get("Webhook-Id"), at, body)
+	for signature := range strings.FieldsSeq(given) {
+		if !hmac.Equal([]byte(want), []byte(signature)) {
+			continue
+		}
+		if now.Sub(at).Abs() > clockSkew {
+			return Stale
+		}
+		return Good
+	}
+	return Wrong
+}

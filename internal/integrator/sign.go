@@ -1,0 +1,202 @@
+// Package integrator is the terminal of an engineer who builds on the partner API: it signs requests, sends them, and
+// takes webhooks.
+package integrator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/partner"
+)
+
+// A Credential signs requests.
+type Credential struct{ KeyID, Secret string }
+
+// A Request is what is to be signed.
+type Request struct {
+	Method         string
+	Target         string // path and query, e.g. /api/partner/v1/orders?limit=5
+	Body           []byte // JSON; empty: none
+	IdempotencyKey string // empty: none
+
+	Timestamp, Nonce string // empty: the time, and a random UUID
+}
+
+// A Signed is a request that can be sent, once.
+type Signed struct {
+	Method    string
+	Target    string // with the query as it is signed
+	Body      []byte
+	Headers   []Header
+	Canonical string // the text that is signed
+}
+
+// A Header is one of a request.
+type Header struct{ Name, Value string }
+
+// Sign signs a request. Characters of the target that a request line cannot hold are percent-encoded. It fails where the
+// target is no path, or its query is not well formed.
+func (c Credential) Sign(r Request, now time.Time) (Signed, error) {
+	u, err := url.Parse("http://host" + r.Target)
+	if err != nil || !strings.HasPrefix(r.Target, "/") || strings.Contains(r.Target, "#") {
+		return Signed{}, errors.New("the path must be one such as /api/partner/v1/orders?limit=5")
+	}
+	query, err := partner.CanonicalQuery(u.RawQuery)
+	if err != nil {
+		return Signed{}, errors.New(fault.From(err).Message())
+	}
+	text := partner.Signable{
+		Method: strings.ToUpper(r.Method), Path: u.EscapedPath(), Query: query, Timestamp: r.Timestamp, Nonce: r.Nonce,
+	}
+	if text.Timestamp == "" {
+		text.Timestamp = strconv.FormatInt(now.Unix(), 10)
+	}
+	if text.Nonce == "" {
+		text.Nonce = uuid.NewString()
+	}
+	text.Body = partner.BodyDigest(text.Method, r.Body)
+	s := Signed{Method: text.Method, Target: text.Path, Body: r.Body}
+	if query != "" {
+		s.Target += "?" + query
+	}
+	if s.Canonical, err = text.Canonical(); err != nil {
+		return Signed{}, err
+	}
+	s.Headers = []Header{
+		{partner.HeaderKeyID, c.KeyID},
+		{partner.HeaderTimestamp, text.Timestamp},
+		{partner.HeaderNonce, text.Nonce},
+		{partner.HeaderSignature, partner.Sign(c.Secret, s.Canonical)},
+	}
+	if r.IdempotencyKey != "" {
+		s.Headers = append(s.Headers, Header{partner.HeaderIdem, r.IdempotencyKey})
+	}
+	if len(r.Body) > 0 {
+		s.Headers = append(s.Headers, Header{"Content-Type", "application/json"})
+	}
+	return s, nil
+}
+
+// Curl is the request as a command of a POSIX shell.
+func (s Signed) Curl(base string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "curl --globoff --path-as-is -X %s %s", quoted(s.Method), quoted(base+s.Target))
+	for _, h := range s.Headers {
+		fmt.Fprintf(&b, " \\\n  -H %s", quoted(h.Name+": "+h.Value))
+	}
+	if len(s.Body) > 0 {
+		fmt.Fprintf(&b, " \\\n  --data-raw %s", quoted(string(s.Body)))
+	}
+	return b.String()
+}
+
+// quoted is one word of a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// A Client sends signed requests.
+type Client struct {
+	base string
+	by   Credential
+	http *http.Client
+}
+
+// Limits of one request.
+const (
+	callTime  = 30 * time.Second
+	maxAnswer = 8 << 20
+)
+
+// NewClient returns a client of the service at an http or https URL.
+func NewClient(base string, by Credential) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("must be an http or https URL such as https://names.example")
+	}
+	never := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a signature is for one path
+	return &Client{strings.TrimSuffix(base, "/"), by, &http.Client{Timeout: callTime, CheckRedirect: never}}, nil
+}
+
+// An Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do signs a request and sends it. A refusal is an answer; see [Answer.Err].
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	s, err := c.by.Sign(r, time.Now())
+	if err != nil {
+		return Answer{}, err
+	}
+	request, err := http.NewRequestWithContext(ctx, s.Method, c.base+s.Target, bytes.NewReader(s.Body))
+	if err != nil {
+		return Answer{}, err
+	}
+	for _, h := range s.Headers {
+		request.Header.Set(h.Name, h.Value)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer: %w", err)
+	}
+	return Answer{response.StatusCode, response.Header, body}, nil
+}
+
+// Err is what a refusal says, nil for an answer that is none.
+func (a Answer) Err() error {
+	if a.Status < 300 {
+		return nil
+	}
+	var body struct {
+		Error struct{ Code, Message string }
+	}
+	if json.Unmarshal(a.Body, &body) != nil || body.Error.Code == "" {
+		return fmt.Errorf("the service answered %d %s", a.Status, http.StatusText(a.Status))
+	}
+	return fmt.Errorf("the service answered %d %s: %s", a.Status, body.Error.Code, body.Error.Message)
+}
+
+// call is Do for an answer that is no refusal, which it decodes into v.
+func (c *Client) call(ctx context.Context, method, target string, in, v any) error {
+	r := Request{Method: method, Target: target}
+	if in != nil {
+		body, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		r.Body = body
+	}
+	a, err := c.Do(ctx, r)
+	if err == nil {
+		err = a.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return a.decode(v)
+}
+
+func (a Answer) decode(v any) error {
+	if err := json.Unmarshal(a.Body, v); err != nil {
+		return fmt.Errorf("the answer makes no sense: %w", err)
+	}
+	return nil
+}

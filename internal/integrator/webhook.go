@@ -1,0 +1,94 @@
+package integrator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/namewharf/namewharf/event"
+)
+
+const webhooks = "/api/partner/webhooks"
+
+// Register makes an address the partner's webhook, and returns what removes it again. It refuses to replace a webhook that
+// somebody may rely on, which is every one at another host than this: its secret could not be put back.
+func (c *Client) Register(ctx context.Context, address, secret string) (remove func(context.Context) error, err error) {
+	was, err := c.webhook(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if was.URL != "" && was.URL != address && !here(was.URL) {
+		return nil, fmt.Errorf("the partner has a webhook at %s, which would be lost; remove it with DELETE %s first", was.URL, webhooks)
+	}
+	in := struct {
+		URL    string `json:"url"`
+		Secret string `json:"secret"`
+	}{address, secret}
+	if err := c.call(ctx, http.MethodPut, webhooks, in, &event.Endpoint{}); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		is, err := c.webhook(ctx)
+		if err != nil || is.URL != address { // gone, or another's by now
+			return err
+		}
+		return c.call(ctx, http.MethodDelete, webhooks, nil, &event.Endpoint{})
+	}, nil
+}
+
+// webhook is the one that the partner has, zero where there is none.
+func (c *Client) webhook(ctx context.Context) (e event.Endpoint, err error) {
+	a, err := c.Do(ctx, Request{Method: http.MethodGet, Target: webhooks})
+	if err != nil || a.Status == http.StatusNotFound {
+		return event.Endpoint{}, err
+	}
+	if err := a.Err(); err != nil {
+		return event.Endpoint{}, err
+	}
+	err = a.decode(&e)
+	return e, err
+}
+
+// here reports whether an address is at this very machine.
+func here(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Trigger has a test event sent, and returns its delivery when there was an attempt, or as it is when that takes longer
+// than a receiver may.
+func (c *Client) Trigger(ctx context.Context) (event.Delivery, error) {
+	var sent struct {
+		EventID string `json:"event_id"`
+	}
+	if err := c.call(ctx, http.MethodPost, webhooks+"/test", nil, &sent); err != nil {
+		return event.Delivery{}, err
+	}
+	for wait := range waits {
+		select {
+		case <-ctx.Done():
+			return event.Delivery{}, ctx.Err()
+		case <-time.After(waits[wait]):
+		}
+		var page struct{ Deliveries []event.Delivery }
+		if err := c.call(ctx, http.MethodGet, webhooks+"/deliveries?limit=20", nil, &page); err != nil {
+			return event.Delivery{}, err
+		}
+		for _, d := range page.Deliveries {
+			if d.EventID == sent.EventID && (len(d.Attempts) > 0 || wait == len(waits)-1) {
+				return d, nil
+			}
+		}
+	}
+	return event.Delivery{EventID: sent.EventID, EventType: event.TestType, Status: event.Pending}, nil
+}
+
+// waits are those between looks at a delivery; together they are longer than an attempt takes.
+var waits = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second}
