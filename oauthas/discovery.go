@@ -67,7 +67,16 @@ func (s *Server) routes(issuer *url.URL) http.Handler {
 	mux.Handle(issuer.EscapedPath()+registerPath, endpoint(s.serveRegister))
 	mux.Handle(issuer.EscapedPath()+tokenPath, endpoint(s.serveToken))
 	mux.Handle(issuer.EscapedPath()+revokePath, endpoint(s.serveRevoke))
+	mux.HandleFunc("/", nothing)
 	return mux
+}
+
+// nothing answers for paths that nobody serves. Clients in a browser try several for a document, and could not tell an
+// answer that they may not read from a server that is down.
+func nothing(w http.ResponseWriter, r *http.Request) {
+	if !openToAll(w, r, "GET, HEAD, POST, OPTIONS") {
+		refuseWith(http.StatusNotFound, errNotFound, "there is nothing at this path").write(w)
+	}
 }
 
 // describe serves the document of a resource, given with its path.
@@ -88,6 +97,7 @@ func Documents(issuer string, resources ...string) (http.Handler, error) {
 		}
 		describe(mux, issuer, resource, u.EscapedPath())
 	}
+	mux.HandleFunc("/", nothing)
 	return mux, nil
 }
 

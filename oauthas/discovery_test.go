@@ -64,6 +64,24 @@ func TestCORS(t *testing.T) {
 	}
 }
 
+// Clients in a browser look for documents at several paths. One that is not there answered without the headers that let
+// a page read the answer, as a server would that is down.
+func TestPathsThatNobodyServes(t *testing.T) {
+	t.Parallel()
+	d := lite(t)
+	for _, path := range []string{"/api/oauth/nosuch", serverDocument + "/mcp", resourceDocument + "/nosuch", "/"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			a := d.do(httptest.NewRequest(method, path, nil))
+			if a.status != http.StatusNotFound || a.get("error") != errNotFound || a.header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Errorf("%s %s: got %d %v %s, want 404 that every page may read", method, path, a.status, a.header, a.body)
+			}
+		}
+		if a := d.do(httptest.NewRequest(http.MethodOptions, path, nil)); a.status != http.StatusNoContent {
+			t.Errorf("preflight of %s: got %d, want 204", path, a.status)
+		}
+	}
+}
+
 func TestIssuersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for issuer, want := range map[string]bool{

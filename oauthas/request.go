@@ -35,6 +35,7 @@ const (
 	errInvalidMetadata = "invalid_client_metadata"
 	errServer          = "server_error"
 	errTooManyRequests = "too_many_requests"
+	errNotFound        = "not_found"
 )
 
 // A request is a checked authorization request. It is stored as JSON between the question and the answer, so that

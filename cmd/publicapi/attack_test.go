@@ -361,8 +361,12 @@ func (s *site) tokenInQuery(t *testing.T) {
 	town := s.town(t)
 	app := town.App()
 	tokens := town.Resident().Tokens(app, nil)
-	if r := s.do(t, "GET", "/api?access_token="+tokens.Access, ""); r.StatusCode == http.StatusOK {
-		t.Errorf("GET /api with the token in its query: got %d %s, want it refused", r.StatusCode, r.text)
+	if r := s.do(t, "GET", "/api?access_token="+tokens.Access, ""); r.StatusCode != http.StatusUnauthorized {
+		t.Errorf("GET /api with the token in its query: got %d %s, want 401", r.StatusCode, r.text)
+	}
+	without, with := s.do(t, "GET", listings+"?limit=1&q=brewhaven.com", ""), s.do(t, "GET", listings+"?limit=1&q=brewhaven.com&access_token="+tokens.Access, "")
+	if with.StatusCode != http.StatusOK || with.text != without.text || !strings.Contains(with.text, `"masked":true`) {
+		t.Errorf("listings with the token in the query: got %d %s, want what nobody's gets: %s", with.StatusCode, with.text, without.text)
 	}
 	if r := s.do(t, "GET", "/api/domains?access_token="+tokens.Access, ""); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the portfolio with the token in the query: got %d %s, want 401", r.StatusCode, r.text)

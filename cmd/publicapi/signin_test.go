@@ -258,6 +258,7 @@ func otherOrigins(t *testing.T, s *site, town *signintest.Server) {
 	for _, path := range []string{
 		"/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api",
 		"/.well-known/oauth-protected-resource/mcp", "/api", listings + "?limit=1", "/api/oauth/token",
+		"/.well-known/oauth-protected-resource/nosuch", "/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration", "/api/oauth/nosuch",
 	} {
 		wantCORS(path, town.Get(path, "Origin", origin).Header, true)
 	}
