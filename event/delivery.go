@@ -74,7 +74,7 @@ func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page 
 		if advanced, err = advancedOf(ctx, tx, s); err != nil {
 			return err
 		}
-		rows, err = deliveries(ctx, tx, s, `d.number < $3 AND ($4 = '' OR d.status = $4) ORDER BY d.number DESC LIMIT $5`,
+		rows, err = deliveries(ctx, tx, s, `number < $3 AND ($4 = '' OR status = $4) ORDER BY number DESC LIMIT $5`,
 			before, string(f.Status), limit+1)
 		return err
 	})
@@ -112,7 +112,7 @@ func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (Delivery, err
 		if err := redeliver(ctx, tx, s, number, l.cfg.Now()); err != nil {
 			return err
 		}
-		rows, err := deliveries(ctx, tx, s, `d.number = $3`, number)
+		rows, err := deliveries(ctx, tx, s, `number = $3`, number)
 		if err != nil {
 			return err
 		} else if len(rows) == 0 { // the event was appended before there was an endpoint

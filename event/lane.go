@@ -1,16 +1,19 @@
 package event
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Bulkheads. An endpoint that answers quickly is given more and more room; one that does not keeps a little, out of a
 // pool that only its like share, so that whoever answers finds room however many do not.
 const (
 	briskTime    = time.Second // an attempt that takes longer makes its endpoint a slow one
 	fewestAtOnce = 4           // attempts under way to one endpoint: at first, and while it is slow
-	mostAtOnce   = 32          // while it is brisk
+	mostAtOnce   = 16          // while it is brisk
 	briskSize    = 2048        // attempts under way to all brisk endpoints
 	slowSize     = 512         // to all slow ones
-	queueOfLane  = 4           // deliveries claimed ahead, as a multiple of those under way
+	queueOfLane  = 8           // deliveries claimed ahead, as a multiple of those under way
 	queueOfAll   = 4096        // beyond this, each lane claims the fewest ahead
 )
 
@@ -148,6 +151,7 @@ func (c *courier) giveBack(l *lane) {
 	for _, q := range l.queue {
 		g.numbers = append(g.numbers, q.row.number)
 	}
+	slices.Sort(g.numbers)
 	c.unsent = append(c.unsent, g)
 	c.queued -= len(l.queue)
 	l.queue = nil

@@ -23,7 +23,7 @@ const (
 	maxAnswer     = 4 << 10         // of its body are read, so that the connection can be used again
 	idleTime      = 30 * time.Second
 	maxIdle       = 512
-	maxIdleOfHost = mostAtOnce
+	maxIdleOfHost = 128 // several partners may use one
 )
 
 // A guard decides which addresses may be reached.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,25 +49,44 @@ func numberOf(ctx context.Context, tx store.Tx, s Stream, id string) (number int
 }
 
 func eventsAfter(ctx context.Context, tx store.Tx, s Stream, number int64, limit int) ([]Event, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT id, type, data, created_at FROM events
-		WHERE partner = $1 AND environment = $2 AND number > $3 ORDER BY number LIMIT $4`,
-		s.Partner, s.Environment, number, limit)
+	rows, err := tx.Query(ctx, selectEvents+`partner = $1 AND environment = $2 AND number > $3 ORDER BY number LIMIT $4`, s.Partner, s.Environment, number, limit)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
 	all := []Event{}
+	err = scanEvents(rows, s, func(_ int64, e Event) { all = append(all, e) })
+	return all, err
+}
+
+// eventsOf reads the events of the stream that have the numbers, which are in their order.
+func eventsOf(ctx context.Context, tx store.Tx, s Stream, numbers []int64) (map[int64]Event, error) {
+	all := make(map[int64]Event, len(numbers))
+	err := inParts(numbers, func(part []int64) error {
+		among, args := s.among(part)
+		rows, err := tx.Query(ctx, selectEvents+among, args...)
+		if err != nil {
+			return err
+		}
+		return scanEvents(rows, s, func(number int64, e Event) { all[number] = e })
+	})
+	return all, err
+}
+
+const selectEvents = `SELECT number, id, type, data, created_at FROM events WHERE `
+
+// scanEvents hands on and closes the rows.
+func scanEvents(rows *sql.Rows, s Stream, each func(number int64, e Event)) error {
+	defer rows.Close()
 	for rows.Next() {
 		e := Event{Partner: s.Partner}
-		var created int64
-		if err := rows.Scan(&e.ID, &e.Type, (*text)(&e.Data), &created); err != nil {
-			return nil, err
+		var number, created int64
+		if err := rows.Scan(&number, &e.ID, &e.Type, (*text)(&e.Data), &created); err != nil {
+			return err
 		}
 		e.CreatedAt = store.Time(created)
-		all = append(all, e)
+		each(number, e)
 	}
-	return all, rows.Err()
+	return rows.Err()
 }
 
 // text scans a TEXT column into bytes of our own.
@@ -195,48 +215,55 @@ type deliveryRow struct {
 	attempts []Attempt
 }
 
-const deliveryColumns = `d.number, d.status, d.attempt, d.retries, d.due_at, d.attempts, e.id, e.type, e.data, e.created_at
-		FROM webhook_deliveries d
-		JOIN events e ON e.partner = d.partner AND e.environment = d.environment AND e.number = d.number`
-
-// deliveries reads the rows of the stream that a condition selects.
+// deliveries reads the rows of the stream that a condition selects, and then their events: joined, they would tempt
+// PostgreSQL, when its statistics are old, to read the stream once for each row.
 func deliveries(ctx context.Context, tx store.Tx, s Stream, where string, args ...any) ([]deliveryRow, error) {
-	rows, err := tx.Query(ctx, `SELECT `+deliveryColumns+` WHERE d.partner = $1 AND d.environment = $2 AND `+where,
-		append([]any{s.Partner, s.Environment}, args...)...)
+	rows, err := tx.Query(ctx, `
+		SELECT number, status, attempt, retries, due_at, attempts FROM webhook_deliveries
+		WHERE partner = $1 AND environment = $2 AND `+where, append([]any{s.Partner, s.Environment}, args...)...)
 	if err != nil {
 		return nil, err
 	}
-	return scanDeliveries(rows, s)
+	all, err := scanDeliveries(rows)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int64, len(all))
+	for i, r := range all {
+		numbers[i] = r.number
+	}
+	slices.Sort(numbers)
+	events, err := eventsOf(ctx, tx, s, numbers)
+	for i, r := range all {
+		all[i].event = events[r.number]
+	}
+	return all, err
 }
 
 // scanDeliveries reads and closes the rows.
-func scanDeliveries(rows *sql.Rows, s Stream) ([]deliveryRow, error) {
+func scanDeliveries(rows *sql.Rows) ([]deliveryRow, error) {
 	defer rows.Close()
 	var all []deliveryRow
 	for rows.Next() {
-		r := deliveryRow{event: Event{Partner: s.Partner}}
-		var due, created int64
+		var r deliveryRow
+		var due int64
 		var attempts []byte
-		if err := rows.Scan(&r.number, &r.status, &r.attempt, &r.retries, &due, (*text)(&attempts),
-			&r.event.ID, &r.event.Type, (*text)(&r.event.Data), &created); err != nil {
+		if err := rows.Scan(&r.number, &r.status, &r.attempt, &r.retries, &due, (*text)(&attempts)); err != nil {
 			return nil, err
 		}
 		if err := json.Unmarshal(attempts, &r.attempts); err != nil {
 			return nil, fmt.Errorf("read the attempts of a delivery: %w", err)
 		}
-		r.due, r.event.CreatedAt = store.Time(due), store.Time(created)
+		r.due = store.Time(due)
 		all = append(all, r)
 	}
 	return all, rows.Err()
 }
 
 // dueDeliveries reads what the stream has to send now, the longest due first, and nothing that is claimed.
-func dueDeliveries(ctx context.Context, tx store.Tx, e store.Engine, s Stream, now time.Time, limit int) ([]deliveryRow, error) {
-	where := `d.status = 'pending' AND d.due_at <= $3 AND d.claimed_until <= $3 ORDER BY d.due_at, d.number LIMIT $4`
-	if e == store.Postgres {
-		where += ` FOR UPDATE OF d SKIP LOCKED` // what another process is claiming right now is not ours to wait for
-	}
-	return deliveries(ctx, tx, s, where, store.Micros(now), limit)
+func dueDeliveries(ctx context.Context, tx store.Tx, s Stream, now time.Time, limit int) ([]deliveryRow, error) {
+	return deliveries(ctx, tx, s, `status = 'pending' AND due_at <= $3 AND claimed_until <= $3
+		ORDER BY due_at, number LIMIT $4`, store.Micros(now), limit)
 }
 
 // parts are the sizes in which lists go to the database: a few, so that few statements need to be prepared.
@@ -255,18 +282,52 @@ func inParts[E any](list []E, do func(part []E) error) error {
 	return nil
 }
 
-// claim marks the deliveries of the stream as being worked on until then; the zero time gives them back.
-func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, until time.Time) error {
-	return inParts(numbers, func(part []int64) error {
-		args := []any{s.Partner, s.Environment, store.Micros(until)}
-		for _, n := range part {
-			args = append(args, n)
+// claim marks the deliveries of the stream as being worked on until then, and returns those that nobody else took
+// meanwhile. Numbers are in their order.
+func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, now, until time.Time) (got map[int64]bool, err error) {
+	got = make(map[int64]bool, len(numbers))
+	err = inParts(numbers, func(part []int64) error {
+		among, args := s.among(part, store.Micros(until), store.Micros(now))
+		rows, err := tx.Query(ctx, `
+			UPDATE webhook_deliveries SET claimed_until = $1
+			WHERE `+among+` AND status = 'pending' AND claimed_until <= $2
+			RETURNING number`, args...)
+		if err != nil {
+			return err
 		}
-		_, err := tx.Exec(ctx, `
-			UPDATE webhook_deliveries SET claimed_until = $3
-			WHERE partner = $1 AND environment = $2 AND number IN (`+binds(4, len(part))+`)`, args...)
+		defer rows.Close()
+		for rows.Next() {
+			var n int64
+			if err := rows.Scan(&n); err != nil {
+				return err
+			}
+			got[n] = true
+		}
+		return rows.Err()
+	})
+	return got, err
+}
+
+// unclaim gives claims back. Numbers are in their order.
+func unclaim(ctx context.Context, tx store.Tx, s Stream, numbers []int64) error {
+	return inParts(numbers, func(part []int64) error {
+		among, args := s.among(part)
+		_, err := tx.Exec(ctx, `UPDATE webhook_deliveries SET claimed_until = 0 WHERE `+among, args...)
 		return err
 	})
+}
+
+// among is the condition that selects the numbers of the stream, which are in their order, with its arguments after
+// those given. It names their range too: PostgreSQL, before it has statistics, would read the stream for the list alone.
+func (s Stream) among(numbers []int64, args ...any) (where string, all []any) {
+	n := len(args) + 1
+	all = append(args, s.Partner, s.Environment, numbers[0], numbers[len(numbers)-1])
+	for _, number := range numbers {
+		all = append(all, number)
+	}
+	where = fmt.Sprintf(`partner = $%d AND environment = $%d AND number BETWEEN $%d AND $%d AND number IN (%s)`,
+		n, n+1, n+2, n+3, binds(n+4, len(numbers)))
+	return where, all
 }
 
 // settle writes what came of attempts. A failure changes nothing about a delivery that is not pending any more: it was
