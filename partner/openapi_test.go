@@ -3,6 +3,7 @@ package partner
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -15,8 +16,9 @@ import (
 
 // A document is what the stand says of itself.
 type document struct {
-	parsed *openapi3.T
-	raw    map[string]any
+	parsed  *openapi3.T
+	raw     map[string]any
+	schemas map[string]*jsonschema.Resolved // by what they are made from
 }
 
 func readDocument(t *testing.T, s *stand) document {
@@ -30,7 +32,7 @@ func readDocument(t *testing.T, s *stand) document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d document
+	d := document{schemas: map[string]*jsonschema.Resolved{}}
 	if d.parsed, err = openapi3.NewLoader().LoadFromData(text); err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +66,22 @@ func (d document) response(path, method string, status int) any {
 // holds validates an instance against a schema of the document, with nothing in it that the schema does not name.
 func (d document) holds(t *testing.T, name string, schema any, instance string) {
 	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(instance), &v); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if err := d.resolve(t, schema).Validate(v); err != nil {
+		t.Errorf("%s: %s does not fit: %v", name, instance, err)
+	}
+}
+
+// resolve makes a schema of the document ready for validation.
+func (d document) resolve(t *testing.T, schema any) *jsonschema.Resolved {
+	t.Helper()
+	key := fmt.Sprint(schema)
+	if known := d.schemas[key]; known != nil {
+		return known
+	}
 	raw, err := json.Marshal(map[string]any{"$defs": dig(d.raw, "components", "schemas"), "allOf": []any{schema}})
 	if err != nil {
 		t.Fatal(err)
@@ -79,15 +97,10 @@ func (d document) holds(t *testing.T, name string, schema any, instance string) 
 	}
 	resolved, err := s.Resolve(nil)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatal(err)
 	}
-	var v any
-	if err := json.Unmarshal([]byte(instance), &v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	if err := resolved.Validate(v); err != nil {
-		t.Errorf("%s: %s does not fit: %v", name, instance, err)
-	}
+	d.schemas[key] = resolved
+	return resolved
 }
 
 // Every operation answers as the document says: a good request, one that is not signed, and one that is wrong.

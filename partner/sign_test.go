@@ -118,7 +118,8 @@ func (v vector) request(t testing.TB, by signer) request {
 	}
 }
 
-// Each vector is let in, over the wire; with one byte changed, wherever it is, it is not, and that says so.
+// Each vector is let in, over the wire; with one byte changed, wherever it is, it is not, and that says so. Not every byte
+// of all goes over the wire: that takes time, and shows nothing more.
 func TestVectorsOverTheWire(t *testing.T) {
 	t.Parallel()
 	s := lite(t)
@@ -126,10 +127,14 @@ func TestVectorsOverTheWire(t *testing.T) {
 	for _, v := range vectors(t) {
 		by := s.given(v.secret)
 		r := v.request(t, by)
-		for _, changed := range r.changes() {
-			if a := s.send(changed); a.code() != fault.InvalidSignature {
-				t.Errorf("%s, changed to %s %s?%s %q: got %d %s, want %s",
-					v.name, changed.method, changed.path, changed.query, changed.body, a.status, a.body, fault.InvalidSignature)
+		for i, changed := range r.changes() {
+			_, err := s.api.Verify(changed.build(t.Context(), s.http.URL), []byte(changed.body))
+			if !fault.Is(err, fault.InvalidSignature) {
+				t.Errorf("%s, changed to %s %s?%s %q: got %v, want %s",
+					v.name, changed.method, changed.path, changed.query, changed.body, err, fault.InvalidSignature)
+			}
+			if i%16 == 0 {
+				s.want(changed, 401, fault.InvalidSignature)
 			}
 		}
 		if a := s.send(r); a.status == 401 || a.status >= 500 {

@@ -65,7 +65,11 @@ func fetch(t *testing.T, h http.Handler, r *http.Request) []byte {
 
 func TestGoldenOpenAPI(t *testing.T) {
 	t.Parallel()
-	h := rest.New(rest.Config{Door: testDoor(), Set: publicSet(), Version: tools.APIVersion, MCP: "https://names.example/mcp"})
+	api := partnerAPI(t)
+	h := rest.New(rest.Config{
+		Door: testDoor(), Set: publicSet(), Partner: &rest.Partner{Set: api.Set(), Signatures: api},
+		Version: tools.APIVersion, MCP: "https://names.example/mcp",
+	})
 	golden(t, "openapi.json", fetch(t, h, httptest.NewRequest("GET", "/openapi.json", nil)))
 }
 

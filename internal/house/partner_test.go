@@ -1,0 +1,119 @@
+package house
+
+import (
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/market/words"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+// partnerAPI is the partner API on an empty store.
+func partnerAPI(t *testing.T) *partner.API {
+	t.Helper()
+	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
+	m, err := market.New(t.Context(), market.Config{DB: db, Lexicon: words.English()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	keys, err := partner.ParseKeys(partner.NewKeys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := partner.New(t.Context(), partner.Config{DB: db, Keys: keys, Market: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.Close)
+	return api
+}
+
+// partnerEndpoints are section 4.1 of the specification, as far as it is built, and what the product adds to it.
+var partnerEndpoints = []struct {
+	method, path, name string
+	scope              string
+	limit              op.Class
+	keying             op.Keying
+}{
+	{"GET", "/api/partner/v1/domains/search", "partner_search_domains", "search", "search", op.Unkeyed},
+	{"GET", "/api/partner/v1/domains/{name}", "partner_get_domain", "search", "search", op.Unkeyed},
+	{"GET", "/api/partner/v1/availability", "partner_availability", "search", "search", op.Unkeyed},
+	{"GET", "/api/partner/v1/pricing", "partner_pricing", "search", "search", op.Unkeyed},
+	{"POST", "/api/partner/v1/quotes", "partner_create_quote", "buy", "write", op.Keyable},
+	{"POST", "/api/partner/v1/orders", "partner_create_order", "buy", "write", op.Keyed},
+	{"GET", "/api/partner/v1/orders", "partner_list_orders", "buy", "reporting", op.Unkeyed},
+	{"GET", "/api/partner/v1/orders/{public_id}", "partner_get_order", "buy", "reporting", op.Unkeyed},
+	{"POST", "/api/partner/v1/refunds", "partner_create_refund", "buy", "write", op.Keyable},
+	{"GET", "/api/partner/v1/events", "partner_list_events", "webhook", "reporting", op.Unkeyed},
+	{"PUT", "/api/partner/webhooks", "partner_put_webhook", "webhook", "write", op.Unkeyed},
+	{"GET", "/api/partner/webhooks", "partner_get_webhook", "webhook", "reporting", op.Unkeyed},
+	{"DELETE", "/api/partner/webhooks", "partner_delete_webhook", "webhook", "reporting", op.Unkeyed},
+	{"POST", "/api/partner/webhooks/test", "partner_test_webhook", "webhook", "write", op.Keyable},
+	{"GET", "/api/partner/webhooks/deliveries", "partner_list_deliveries", "webhook", "reporting", op.Unkeyed},
+	{"POST", "/api/partner/webhooks/deliveries/{id}/redeliver", "partner_redeliver", "webhook", "write", op.Keyable},
+	{"POST", "/api/partner/v1/sandbox/clock", "partner_advance_clock", "", "write", op.Keyable},
+	{"POST", "/api/partner/v1/sandbox/orders/{public_id}/{play}", "partner_play_order", "", "write", op.Keyable},
+}
+
+func TestSpecPartner(t *testing.T) {
+	t.Parallel()
+	set := partnerAPI(t).Set()
+	for _, e := range partnerEndpoints {
+		o := set.Named(e.name)
+		if o == nil {
+			t.Errorf("no operation is named %s", e.name)
+			continue
+		}
+		if o.Route.Method != e.method || o.Route.Path != e.path || o.Scope != e.scope || o.Limit != e.limit || o.Keying != e.keying || o.Batch || o.Tool {
+			t.Errorf("%s: got %s %s scope %q limit %s keying %d batch %v tool %v, want %+v",
+				e.name, o.Route.Method, o.Route.Path, o.Scope, o.Limit, o.Keying, o.Batch, o.Tool, e)
+		}
+	}
+	if got := len(set.All()); got != len(partnerEndpoints) {
+		t.Errorf("the set holds %d operations, the table %d", got, len(partnerEndpoints))
+	}
+	for _, o := range publicSet().All() {
+		if set.Named(o.Name) != nil {
+			t.Errorf("%s is the name of two operations", o.Name)
+		}
+	}
+}
+
+// Limits of the partner API: sections 3, 5.1, 6.1 and 8 of the specification, and what fills its gaps.
+func TestSpecPartnerLimits(t *testing.T) {
+	t.Parallel()
+	for name, pair := range map[string][2]int{
+		"searches a minute":                {partner.SearchQuota, 60},
+		"writes a minute":                  {partner.WriteQuota, 20},
+		"reports a minute":                 {partner.ReportingQuota, 30},
+		"results of a search":              {partner.MaxResults, 5},
+		"seconds of skew":                  {int(partner.Skew / time.Second), 300},
+		"minutes of a quote":               {int(sale.QuoteLife / time.Minute), 10},
+		"days of an answer":                {int(partner.AnswerLife / (24 * time.Hour)), 30},
+		"orders a page":                    {sale.MaxPage, 100},
+		"orders a page when none is given": {sale.DefaultPage, 25},
+		"events a page":                    {event.MaxPage, 100},
+		"events a page when none is given": {event.DefaultPage, 50},
+		"characters of a secret, least":    {event.MinSecret, 16},
+		"characters of a secret, most":     {event.MaxSecret, 256},
+		"hours of an old secret":           {int(event.SecretGrace / time.Hour), 24},
+		"service's commission":             {int(partner.DefaultTerms().Rates.Service), 1500},
+		"partner's commission":             {int(partner.DefaultTerms().Rates.Partner), 1000},
+		"broker's share":                   {int(partner.DefaultTerms().Rates.Broker), 2000},
+		"referral share":                   {int(partner.DefaultTerms().Rates.Referral), 500},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: got %d, want %d", name, pair[0], pair[1])
+		}
+	}
+	if partner.Staleness > 2*time.Second {
+		t.Errorf("a revocation is seen within %v, want 2 s", partner.Staleness)
+	}
+}
