@@ -125,9 +125,10 @@ func plain(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	text := f.Detail
+	var text strings.Builder
+	text.WriteString(f.Detail)
 	for _, field := range f.Fields {
-		text += "; " + strings.TrimSpace(field.Field+" "+field.Reason)
+		text.WriteString("; " + strings.TrimSpace(field.Field+" "+field.Reason))
 	}
-	return usageError{errors.New(text)}
+	return usageError{errors.New(text.String())}
 }
