@@ -307,7 +307,7 @@ func testForeignFrame(t *testing.T, chromium context.Context) {
 				return err
 			}
 			for _, f := range got.FrameTree.ChildFrames { // none, where the browser gives the frame a process of its own
-				if !strings.HasPrefix(f.Frame.URL, "chrome-error:") {
+				if strings.HasPrefix(f.Frame.URL, w.base) { // and not nothing, or the browser's page about the refusal
 					return fmt.Errorf("the frame shows %s", f.Frame.URL)
 				}
 			}
