@@ -111,13 +111,13 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // judge says what a delivery is and what it is answered.
 func (r *Receiver) judge(h http.Header, body []byte) Delivery {
-	now := time.Now
+	at := time.Now()
 	if r.Now != nil {
-		now = r.Now
+		at = r.Now()
 	}
 	d := Delivery{
-		At: now().UTC().Truncate(time.Millisecond), EventID: h.Get("X-Service-Event-Id"), Type: h.Get("X-Service-Event-Type"),
-		Service: r.service(h, body), Standard: r.standard(h, body, now()), Answered: r.Status,
+		At: at.UTC().Truncate(time.Millisecond), EventID: h.Get("X-Service-Event-Id"), Type: h.Get("X-Service-Event-Type"),
+		Service: r.service(h, body), Standard: r.standard(h, body, at), Answered: r.Status,
 	}
 	d.Attempt, _ = strconv.Atoi(h.Get("X-Service-Delivery-Attempt")) // 0 where it does not say
 	if json.Valid(body) {
