@@ -160,9 +160,6 @@ func selectCredential(ctx context.Context, tx store.Tx, keys *Keys, keyID string
 	return found, rows.Err()
 }
 
-// forget makes this process look at a credential again, or at all of them where keyID is empty.
-func (c *credentials) forget(keyID string) { c.known.Delete(keyID) }
-
 // parseScopes reads scopes separated by commas or spaces, and puts them in order.
 func parseScopes(text string) ([]string, error) {
 	given := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
