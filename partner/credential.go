@@ -57,6 +57,9 @@ const Staleness = time.Second
 // cachedCredentials bounds the credentials that are remembered, unknown ones too.
 const cachedCredentials = 16 << 10
 
+// maxKeyID is more than the length of any key id: longer ones are nobody's, and not worth a place.
+const maxKeyID = 64
+
 // A credential is what is known of a key id. Of an unknown one, and of one that may not be used, only that is known.
 type credential struct {
 	good    bool
@@ -97,6 +100,9 @@ func newCredentials(db *store.DB, keys *Keys, now func() time.Time) *credentials
 
 // find returns what is known of a key id. That there is no such credential is no error.
 func (c *credentials) find(ctx context.Context, keyID string) (*credential, error) {
+	if len(keyID) > maxKeyID {
+		return &credential{}, nil
+	}
 	if known, ok := c.known.Get(keyID); ok {
 		return known, nil
 	}
