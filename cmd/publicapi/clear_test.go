@@ -199,10 +199,17 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 		t.Fatalf("sign in by link: got %d %s", a.Status, a.Text)
 	}
 	keep("the session of a link", person.Cookie("nw_session"))
+	live, session := grant(person.Tokens(app, nil)), person.Cookie("nw_session")
 	person.Submit("/forgot", url.Values{"email": {person.Email}})
 	fresh := person.Password + "-fresh"
 	if a := person.Fill(follow(person.Email, "/reset"), "/reset", url.Values{"password": {fresh}}); a.Status >= 400 {
 		t.Fatalf("reset: got %d %s", a.Status, a.Text)
+	}
+	if s.good(t, live.Access) || town.Token(app.Renewal(live.Refresh)).Status == http.StatusOK {
+		t.Error("an app is connected after the password was reset")
+	}
+	if a := town.Get("/account", "Cookie", "nw_session="+session); a.Status != http.StatusSeeOther {
+		t.Errorf("a session after the password was reset: got %d, want the sign-in page", a.Status)
 	}
 	keep("the password after the reset", fresh)
 	person.Password = fresh

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/registry"
 	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/market"
 )
 
 const mine = "/api/domains"
@@ -117,16 +120,23 @@ func (o *owner) portfolio(t *testing.T) (all []claim) {
 	return all
 }
 
-// dump is every claim of the owner, and every listing of the market with the prefix, a line each.
-func (o *owner) dump(t *testing.T, prefix string) string {
+// expiry is known once the registry was asked, which happens by itself.
+var expiry = regexp.MustCompile(`,"expires_at":"[^"]*"`)
+
+// dump is every claim of the owner, and every listing of these names, a line each.
+func (o *owner) dump(t *testing.T, names []string) string {
 	t.Helper()
 	var b strings.Builder
-	line := func(raw json.RawMessage) { fmt.Fprintf(&b, "%s\n", raw) }
+	line := func(raw json.RawMessage) { fmt.Fprintf(&b, "%s\n", expiry.ReplaceAll(raw, nil)) }
 	walk(t, func(cursor string) reply { return o.asks(t, "GET", mine+"?limit=100"+cursor, "", o.token) }, "domains", line)
 	walk(t, func(cursor string) reply {
-		return o.asks(t, "GET", listings+"?limit=100&sort=name&tld=org"+cursor, "", o.token)
+		return o.asks(t, "GET", listings+"?limit=100&sort=name"+cursor, "", o.token)
 	}, "listings", func(raw json.RawMessage) {
-		if strings.Contains(string(raw), `"domain":"`+prefix) { // those of other tests come and go
+		var l claim
+		if err := json.Unmarshal(raw, &l); err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(names, l.Domain) { // those of other tests come and go
 			line(raw)
 		}
 	})
@@ -150,9 +160,10 @@ func (s *site) forSale(t *testing.T, words string) string {
 	return s.do(t, "GET", listings+"?"+url.Values{"q": {words}, "limit": {"100"}}.Encode(), "").text
 }
 
+// All names that are proven here are registered: the program asks about them in between.
 func TestPortfolio(t *testing.T) {
 	t.Parallel()
-	s := open(t, "-rate-limits", "off")
+	s := open(t, "-rate-limits", "off", "-demo=false", "-bootstrap-url", "off")
 	t.Run("from claim to sale", func(t *testing.T) { t.Parallel(); s.claimToSale(t) })
 	t.Run("a thousand names", func(t *testing.T) { t.Parallel(); s.thousandNames(t) })
 	t.Run("through an assistant", func(t *testing.T) { t.Parallel(); s.assistantChanges(t) })
@@ -227,14 +238,28 @@ func (s *site) claimToSale(t *testing.T) {
 	}
 }
 
+// samples are names that the demo sells, which the registry has.
+func samples(t *testing.T) (names []string) {
+	t.Helper()
+	rows, err := csv.NewReader(market.Demo()).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		if !strings.HasSuffix(row[0], ".example") {
+			names = append(names, row[0])
+		}
+	}
+	return names
+}
+
 // thousandNames changes a thousand names in one call, of which some are another's, nobody's, or no names.
 func (s *site) thousandNames(t *testing.T) {
 	o, rival := s.owner(t), s.owner(t)
 	const own = 120
-	names, want := make([]string, 0, 1000), make([]string, 0, 1000)
-	for i := range own {
-		names, want = append(names, fmt.Sprintf("bulk-%d.org", i)), append(want, "")
-	}
+	registered := samples(t)
+	names, foreign := slices.Clone(registered[:own]), registered[own:own+5]
+	want := make([]string, own, 1000)
 	var adding sync.WaitGroup
 	for part := range slices.Chunk(names, own/4) {
 		adding.Go(func() {
@@ -250,10 +275,9 @@ func (s *site) thousandNames(t *testing.T) {
 		})
 	}
 	adding.Wait()
-	for i := range 5 {
-		foreign := fmt.Sprintf("rival-%d.org", i)
-		rival.prove(rival.add(t, foreign))
-		names, want = append(names, foreign), append(want, "not_found")
+	for _, name := range foreign {
+		rival.prove(rival.add(t, name))
+		names, want = append(names, name), append(want, "not_found")
 	}
 	for i := len(names); i < 800; i++ {
 		names, want = append(names, fmt.Sprintf("nobody-%d.org", i)), append(want, "not_found")
@@ -269,9 +293,9 @@ func (s *site) thousandNames(t *testing.T) {
 		at := i * 7 % 1000
 		mixed[at], expected[at] = names[i], want[i]
 	}
-	rival.change(t, "verify", []string{"rival-0.org", "rival-1.org"}, "")
-	rival.change(t, "list", []string{"rival-0.org", "rival-1.org"}, `,"params":{"priceCents":700}`)
-	before := rival.dump(t, "rival-")
+	rival.change(t, "verify", foreign[:2], "")
+	rival.change(t, "list", foreign[:2], `,"params":{"priceCents":700}`)
+	before := rival.dump(t, foreign)
 	for _, step := range []struct{ op, more string }{
 		{"verify", ""},
 		{"list", `,"params":{"priceCents":500000}`},
@@ -279,9 +303,9 @@ func (s *site) thousandNames(t *testing.T) {
 		{"unlist", ""},
 		{"remove", ""},
 	} {
-		began := o.dump(t, "bulk-")
+		began := o.dump(t, names[:own])
 		dry := o.change(t, step.op, mixed, step.more+`,"dry_run":true`)
-		if now := o.dump(t, "bulk-"); now != began {
+		if now := o.dump(t, names[:own]); now != began {
 			t.Errorf("the rehearsal of %s changed something: %s", step.op, firstChange(now, began))
 		}
 		wet := o.change(t, step.op, mixed, step.more)
@@ -296,11 +320,11 @@ func (s *site) thousandNames(t *testing.T) {
 		if wet.Succeeded != own {
 			t.Errorf("%s: %d succeeded, want %d", step.op, wet.Succeeded, own)
 		}
-		if offered := strings.Count(o.dump(t, "bulk-"), `"listed_at"`); offered != map[string]int{"list": own, "set_price": own}[step.op] {
+		if offered := strings.Count(o.dump(t, names[:own]), `"listed_at"`); offered != map[string]int{"list": own, "set_price": own}[step.op] {
 			t.Errorf("after %s, %d names are for sale", step.op, offered)
 		}
 	}
-	if after := rival.dump(t, "rival-"); after != before {
+	if after := rival.dump(t, foreign); after != before {
 		t.Errorf("the rival's names changed: %s", firstChange(after, before))
 	}
 	for _, bad := range []struct{ op, body string }{
@@ -349,7 +373,7 @@ func (s *site) assistantChanges(t *testing.T) {
 // portfolioPage does it all with the forms of the page.
 func (s *site) portfolioPage(t *testing.T) {
 	person := s.town(t).Resident()
-	const name, page = "oldmill.org", "/account/domains"
+	const name, page = "emberlane.org", "/account/domains"
 	do := func(what string, fields url.Values) signintest.Answer {
 		t.Helper()
 		fields.Set("do", what)

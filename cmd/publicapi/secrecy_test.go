@@ -21,11 +21,11 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// timesAndIDs are what differs between equal answers: when, how long it took, and for which request. In the text of an
-// MCP result the quotes are escaped.
-var timesAndIDs = regexp.MustCompile(`\\?"(checked_at|fetched_at|as_of)\\?":\\?"[^"\\]*\\?"|\\?"ms\\?":\d+|"request_id":"[^"]*"`)
+// passingBy is what differs between answers about the same: when, for which request, who was asked, and who was the
+// first to say. In the text of an MCP result the quotes are escaped.
+var passingBy = regexp.MustCompile(`\\?"(checked_at|fetched_at|as_of|confidence)\\?":\\?"[^"\\]*\\?"|\\?"evidence\\?":\[[^\]]*\]|"request_id":"[^"]*"`)
 
-func masked(text string) string { return timesAndIDs.ReplaceAllString(text, "~") }
+func masked(text string) string { return passingBy.ReplaceAllString(text, "~") }
 
 // offers are the demo's listings and two in other currencies, with prices of their own for each seed: other digits,
 // other lengths, another order.
