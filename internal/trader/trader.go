@@ -1,0 +1,137 @@
+// Package trader is a partner's back end that asks a lot. Its lines speak as little HTTP as they must, so that a load costs
+// little beside the server that bears it.
+package trader
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/partner"
+)
+
+// Root is where the partner API is.
+const Root = "/api/partner/v1"
+
+// A Line is one connection to a server, on which one goroutine at a time signs requests and reads what is answered.
+type Line struct {
+	by   partner.Issued
+	conn net.Conn
+	in   *bufio.Reader
+	out  []byte
+	body []byte
+}
+
+// An Answer is what came back.
+type Answer struct {
+	Status   int
+	Replayed bool   // it is that of an earlier request
+	Body     []byte // until the next request on the line
+}
+
+// patience is how long a server may take for one answer.
+const patience = 30 * time.Second
+
+// Dial connects to a server, on whose address requests are signed with a credential.
+func Dial(address string, by partner.Issued) (*Line, error) {
+	conn, err := net.DialTimeout("tcp", address, patience)
+	if err != nil {
+		return nil, err
+	}
+	return &Line{by: by, conn: conn, in: bufio.NewReader(conn)}, nil
+}
+
+// Close ends the connection.
+func (l *Line) Close() error { return l.conn.Close() }
+
+// Do signs and sends a request, with a fresh nonce, and reads the answer. The target is a path with a query in canonical
+// form; a request without a body has no key either. After an error the line is of no use, and whether the request took
+// effect is not known.
+func (l *Line) Do(method, target, body, key string) (Answer, error) {
+	var err error
+	if l.out, err = Append(l.out[:0], l.by, method, target, body, key); err != nil {
+		return Answer{}, err
+	}
+	return l.Send(l.out)
+}
+
+// Append appends a signed request as it stands on the wire, for [Line.Send].
+func Append(to []byte, by partner.Issued, method, target, body, key string) ([]byte, error) {
+	var raw [16]byte
+	rand.Read(raw[:]) // never fails
+	s := partner.Signable{
+		Method: method, Nonce: hex.EncodeToString(raw[:]), Timestamp: strconv.FormatInt(time.Now().Unix(), 10),
+		Body: partner.BodyDigest(method, []byte(body)),
+	}
+	s.Path, s.Query, _ = strings.Cut(target, "?")
+	canonical, err := s.Canonical()
+	if err != nil {
+		return nil, err
+	}
+	to = fmt.Appendf(to, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n", method, target,
+		partner.HeaderKeyID, by.KeyID, partner.HeaderTimestamp, s.Timestamp, partner.HeaderNonce, s.Nonce,
+		partner.HeaderSignature, partner.Sign(by.Secret, canonical))
+	if body != "" {
+		to = fmt.Appendf(to, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	if key != "" {
+		to = fmt.Appendf(to, "%s: %s\r\n", partner.HeaderIdem, key)
+	}
+	return append(append(to, "\r\n"...), body...), nil
+}
+
+// Send sends a request as it is and reads the answer.
+func (l *Line) Send(request []byte) (Answer, error) {
+	if err := l.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return Answer{}, err
+	}
+	if _, err := l.conn.Write(request); err != nil {
+		return Answer{}, err
+	}
+	return l.answer()
+}
+
+func (l *Line) answer() (a Answer, err error) {
+	status, err := l.in.ReadSlice('\n')
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(status) < len("HTTP/1.1 200") {
+		return Answer{}, errors.New("no status line")
+	}
+	if a.Status, err = strconv.Atoi(string(status[9:12])); err != nil {
+		return Answer{}, err
+	}
+	length := -1
+	for {
+		field, err := l.in.ReadSlice('\n')
+		if err != nil {
+			return Answer{}, err
+		}
+		if len(field) == 2 {
+			break
+		}
+		if value, ok := bytes.CutPrefix(field, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return Answer{}, err
+			}
+		}
+		a.Replayed = a.Replayed || bytes.HasPrefix(field, []byte("Idempotency-Replayed: true"))
+	}
+	if length < 0 {
+		return Answer{}, errors.New("an answer without a length")
+	}
+	l.body = slices.Grow(l.body[:0], length)[:length]
+	a.Body = l.body
+	_, err = io.ReadFull(l.in, l.body)
+	return a, err
+}
