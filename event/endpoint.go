@@ -54,7 +54,7 @@ func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (En
 		if err != nil {
 			return err
 		}
-		row = endpointRow{url: rawURL, previous: []byte{}, created: now.Add(advanced).Truncate(time.Microsecond), active: true}
+		row = endpointRow{url: rawURL, created: now.Add(advanced).Truncate(time.Microsecond), active: true}
 		if found {
 			row.created, row.previous, row.previousUntil = had.created, had.previous, had.previousUntil
 			old, err := l.cfg.Secrets.Open(had.secret, s.sealContext())

@@ -40,6 +40,9 @@ func insertDelivery(ctx context.Context, tx store.Tx, s Stream, number int64, du
 
 // numberOf finds the number of an event of the stream.
 func numberOf(ctx context.Context, tx store.Tx, s Stream, id string) (number int64, found bool, err error) {
+	if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return 0, false, nil // PostgreSQL fails for text that it could not have stored
+	}
 	err = tx.QueryRow(ctx, `SELECT number FROM events WHERE id = $1 AND partner = $2 AND environment = $3`,
 		id, s.Partner, s.Environment).Scan(&number)
 	if store.IsNoRows(err) {
@@ -132,14 +135,14 @@ func endpointOf(ctx context.Context, tx store.Tx, s Stream) (r endpointRow, foun
 	return r, err == nil, err
 }
 
-// putEndpoint writes the endpoint and switches it on.
+// putEndpoint writes the endpoint, as one that has just begun to succeed.
 func putEndpoint(ctx context.Context, tx store.Tx, s Stream, r endpointRow, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO webhook_endpoints (partner, environment, url, secret, previous, previous_until, success_at, failed_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)
 		ON CONFLICT (partner, environment) DO UPDATE SET url = excluded.url, secret = excluded.secret,
 			previous = excluded.previous, previous_until = excluded.previous_until, success_at = excluded.success_at`,
-		s.Partner, s.Environment, r.url, r.secret, r.previous, store.Micros(r.previousUntil), store.Micros(now), store.Micros(r.created))
+		s.Partner, s.Environment, r.url, r.secret, append([]byte{}, r.previous...), store.Micros(r.previousUntil), store.Micros(now), store.Micros(r.created))
 	return err
 }
 
