@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/internal/trader"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+// outcome is what a request as it stands on the wire comes to: "ok", or the code of an error.
+func outcome(t *testing.T, l *trader.Line, request []byte) string {
+	t.Helper()
+	a, err := l.Send(request)
+	if err != nil {
+		t.Errorf("send: %v", err)
+		return ""
+	}
+	if a.Status < 300 {
+		return "ok"
+	}
+	code, _ := refusal(a)
+	return code
+}
+
+func signed(t *testing.T, by partner.Issued, method, path, body, key string) []byte {
+	t.Helper()
+	request, err := trader.Append(nil, by, method, trader.Root+path, body, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+// TestReplayIsRefusedEverywhere shows that a request is let through once by all processes on a store together, whichever
+// comes to it, and that none of them forgets when it is killed.
+func TestReplayIsRefusedEverywhere(t *testing.T) {
+	t.Parallel()
+	eachCounter(t, 4, func(t *testing.T, c *counter) {
+		a, b := c.service(t, "-rate-limits", "off").start(), c.service(t, "-rate-limits", "off").start()
+		requests := [][]byte{
+			signed(t, c.by, "GET", "/availability?domain="+name(0), "", ""),
+			signed(t, c.by, "POST", "/quotes", `{"domain":"`+name(0)+`"}`, ""),
+			signed(t, c.by, "POST", "/orders", `{"domain":"`+name(0)+`","expected_price":9900}`, uuid.NewString()),
+		}
+		atA, atB := a.line(c.by), b.line(c.by)
+		for i, r := range requests {
+			for at, step := range []struct {
+				line *trader.Line
+				want string
+			}{{atA, "ok"}, {atB, "replay_detected"}, {atA, "replay_detected"}} {
+				if got := outcome(t, step.line, r); got != step.want {
+					t.Errorf("request %d, time %d: got %s, want %s", i, at+1, got, step.want)
+				}
+			}
+		}
+		a.kill()
+		a.start()
+		b.kill()
+		b.start()
+		atA, atB = a.line(c.by), b.line(c.by)
+		for i, r := range requests {
+			for _, line := range []*trader.Line{atA, atB} {
+				if got := outcome(t, line, r); got != "replay_detected" {
+					t.Errorf("request %d after a kill: got %s, want replay_detected", i, got)
+				}
+			}
+		}
+		for i := range 40 {
+			r := signed(t, c.by, "GET", "/availability?domain="+name(1), "", "")
+			var got [2]string
+			var wg sync.WaitGroup
+			for at, line := range []*trader.Line{atA, atB} {
+				wg.Go(func() { got[at] = outcome(t, line, r) })
+			}
+			wg.Wait()
+			slices.Sort(got[:])
+			if got != [2]string{"ok", "replay_detected"} {
+				t.Errorf("request %d to both at once: got %v, want one of them to let it through", i, got)
+			}
+		}
+	})
+}
+
+// TestLimitsHoldTogether shows that a credential may ask no more often where it asks two processes, nor where one is
+// killed.
+func TestLimitsHoldTogether(t *testing.T) {
+	t.Parallel()
+	eachCounter(t, 1, func(t *testing.T, c *counter) {
+		a, b := c.service(t).start(), c.service(t).start()
+		begun := time.Now()
+		passed := map[string]int{}
+		ask := func(times int) {
+			lines := []*trader.Line{a.line(c.by), b.line(c.by)}
+			for n := range times {
+				passed[outcome(t, lines[n%2], signed(t, c.by, "GET", "/availability?domain="+name(0), "", ""))]++
+			}
+		}
+		ask(partner.SearchQuota + 20)
+		a.kill()
+		a.start()
+		ask(20)
+		most := partner.SearchQuota + int(time.Since(begun).Seconds()*partner.SearchQuota/60) + 1
+		if passed["ok"] < partner.SearchQuota || passed["ok"] > most || passed["ok"]+passed["rate_limited"] != partner.SearchQuota+40 {
+			t.Errorf("got %v, want %d to %d let through and the others limited", passed, partner.SearchQuota, most)
+		}
+	})
+}
+
+var errTakenBack = errors.New("taken back")
+
+// TestStalledTransactionMakesNoGap shows that who follows the events misses none while another session holds the stream, an
+// event that it has appended, or a listing, and orders go on coming in.
+func TestStalledTransactionMakesNoGap(t *testing.T) {
+	t.Parallel()
+	const held = time.Second
+	appends := func(ctx context.Context, tx store.Tx, c *counter, log *event.Log) error {
+		_, err := log.Append(ctx, tx, event.Stream{Partner: c.partner.ID, Environment: string(market.Live)}, event.TestType, struct{}{}, time.Now())
+		return err
+	}
+	for name, stall := range map[string]struct {
+		do   func(ctx context.Context, tx store.Tx, c *counter, log *event.Log) error
+		end  error
+		adds int // events
+	}{
+		"an event":                {appends, nil, 1},
+		"an event, taken back":    {appends, errTakenBack, 0},
+		"the stream, and rewrite": {holds(`UPDATE event_streams SET last = last`), nil, 0},
+		"a listing":               {holds(`UPDATE listings SET updated_at = updated_at WHERE domain = '` + name(3) + `'`), nil, 0},
+		"all listings":            {holds(`UPDATE listings SET updated_at = updated_at`), errTakenBack, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const names = 100
+			c := newCounter(t, store.Config{URL: storetest.Postgres(t)}, names)
+			db := storetest.Open(t, c.cfg)
+			keys, err := partner.LoadKeys(c.keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log := event.New(event.Config{DB: db, Secrets: keys})
+			s := c.service(t, "-rate-limits", "off").start()
+			f := follow(t, s, c.by)
+			m := newCrowd(t, s, c.by, names)
+			time.Sleep(held / 4)
+			err = db.Tx(t.Context(), func(tx store.Tx) error {
+				if err := stall.do(t.Context(), tx, c, log); err != nil {
+					return err
+				}
+				time.Sleep(held)
+				return stall.end
+			})
+			if !errors.Is(err, stall.end) {
+				t.Fatalf("the stalled transaction: %v", err)
+			}
+			time.Sleep(held / 4)
+			m.finish()
+			seen := f.finish()
+			replayed, err := history(s.line(c.by), "")
+			if err != nil || !slices.Equal(seen, replayed) {
+				t.Errorf("who followed saw %d events, the history has %d, not the same in the same order: %v", len(seen), len(replayed), err)
+			}
+			orders := slices.DeleteFunc(slices.Clone(seen), func(e happened) bool { return e.Type == event.TestType })
+			if others := len(seen) - len(orders); others != stall.adds || len(orders) == 0 {
+				t.Errorf("got %d events of orders and %d of the stalled transaction, want some and %d", len(orders), others, stall.adds)
+			}
+			m.check(orders)
+			s.end()
+		})
+	}
+}
+
+func holds(query string) func(context.Context, store.Tx, *counter, *event.Log) error {
+	return func(ctx context.Context, tx store.Tx, _ *counter, _ *event.Log) error {
+		_, err := tx.Exec(ctx, query)
+		return err
+	}
+}
