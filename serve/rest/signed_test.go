@@ -1,0 +1,140 @@
+package rest_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/rest"
+)
+
+// A guard lets in who says the word, and writes down what it is asked.
+type guard struct{ asked []string }
+
+func (g *guard) Verify(r *http.Request, body []byte) (context.Context, error) {
+	g.asked = append(g.asked, "verify "+r.Method+" "+r.URL.Path+" "+string(body))
+	if r.Header.Get("X-Word") != "beans" {
+		return nil, fault.New(fault.InvalidSignature, "that is not the word").WithSigned("beans")
+	}
+	return op.WithCaller(r.Context(), op.Caller{Key: "key", Scopes: strings.Fields(r.Header.Get("X-Scopes"))}), nil
+}
+
+func (g *guard) Admit(_ *http.Request, o *op.Op, h http.Header) error {
+	name := "nothing"
+	if o != nil {
+		name = o.Name
+	}
+	g.asked = append(g.asked, "admit "+name)
+	h.Set("RateLimit", `"x";r=1;t=1`)
+	return nil
+}
+
+type cupID struct {
+	Cup bean `json:"cup"`
+}
+
+// kitchen is a door behind which a cup is filled once.
+func kitchen(g *guard, limits *door.Limits) http.Handler {
+	fill := op.Operation[cupID, cup]{
+		Name: "fill_cup", Title: "Fill", Doc: "Fills a cup.", Limit: op.Read, Scope: "fill", Effect: op.Writes, Keying: op.Keyable,
+		Route: op.Route{Method: "POST", Path: "/api/partner/cups/{cup}/fill", Status: 201, Also: 200},
+		Answer: func(_ context.Context, in cupID) (op.Answer, error) {
+			body, err := op.Encode(cup{Name: string(in.Cup)})
+			return op.Answer{JSON: body, Status: 200, Repeated: in.Cup == "full"}, err
+		},
+		Example: cupID{"mug"},
+	}
+	d := door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return rest.New(rest.Config{Door: d, Set: shop(), Version: "1", Partner: &rest.Partner{Set: op.NewSet(time.Now, fill), Signatures: g}})
+}
+
+// A signed request is asked for its signature, its turn, its scope and its input, in this order.
+func TestSigned(t *testing.T) {
+	t.Parallel()
+	const fill = "POST /api/partner/cups/mug/fill"
+	for _, test := range []struct {
+		name, line, headers, body string
+		status                    int
+		code                      fault.Code
+		asked                     []string
+	}{
+		{"in order", fill, "X-Word: beans,X-Scopes: fill", "", 200, "", []string{"verify POST /api/partner/cups/mug/fill ", "admit fill_cup"}},
+		{"an empty object", fill, "X-Word: beans,X-Scopes: fill", "{}", 200, "", []string{"verify POST /api/partner/cups/mug/fill {}", "admit fill_cup"}},
+		{"without the word", fill, "X-Scopes: fill", "{", 401, fault.InvalidSignature, []string{"verify POST /api/partner/cups/mug/fill {"}},
+		{"without the scope", fill, "X-Word: beans,Content-Type: text/plain", "{", 403, fault.Forbidden, []string{"verify POST /api/partner/cups/mug/fill {", "admit fill_cup"}},
+		{"a text", fill, "X-Word: beans,X-Scopes: fill,Content-Type: text/plain", "{}", 415, fault.UnsupportedMediaType, []string{"verify POST /api/partner/cups/mug/fill {}", "admit fill_cup"}},
+		{"an unknown field", fill, "X-Word: beans,X-Scopes: fill", `{"milk":1}`, 400, fault.Validation, []string{`verify POST /api/partner/cups/mug/fill {"milk":1}`, "admit fill_cup"}},
+		{"another method", "GET /api/partner/cups/mug/fill", "X-Word: beans", "", 405, fault.MethodNotAllowed, []string{"verify GET /api/partner/cups/mug/fill ", "admit nothing"}},
+		{"an unknown path", "GET /api/partner/spoons", "X-Word: beans", "", 404, fault.NotFound, []string{"verify GET /api/partner/spoons ", "admit nothing"}},
+		{"an unknown path without the word", "GET /api/partner/spoons", "", "", 401, fault.InvalidSignature, []string{"verify GET /api/partner/spoons "}},
+		{"a path that is not clean", "POST /api/partner//cups/mug/fill", "X-Word: beans", "", 404, fault.NotFound, []string{"verify POST /api/partner//cups/mug/fill ", "admit nothing"}},
+		{"a long body", fill, "X-Word: beans", strings.Repeat(" ", 1<<20+1), 413, fault.PayloadTooLarge, nil},
+		{"an unsigned preflight", "OPTIONS /api/partner/cups/mug/fill", "Origin: https://a.example,Access-Control-Request-Method: POST", "", 401, fault.InvalidSignature, []string{"verify OPTIONS /api/partner/cups/mug/fill "}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			g := &guard{}
+			w := signedSend(kitchen(g, nil), test.line, test.headers, test.body)
+			if w.Code != test.status || test.code != "" && !strings.Contains(w.Body.String(), `"code":"`+string(test.code)+`"`) {
+				t.Errorf("got %d %s, want %d %s", w.Code, w.Body, test.status, test.code)
+			}
+			if !slices.Equal(g.asked, test.asked) {
+				t.Errorf("asked %q, want %q", g.asked, test.asked)
+			}
+			if w.Header().Get("Access-Control-Allow-Origin") != "" {
+				t.Error("pages of other origins may read it")
+			}
+		})
+	}
+}
+
+func signedSend(h http.Handler, line, headers, body string) *httptest.ResponseRecorder {
+	method, path, _ := strings.Cut(line, " ")
+	r := httptest.NewRequest(method, base+path, strings.NewReader(body))
+	for header := range strings.SplitSeq(headers, ",") {
+		if name, value, ok := strings.Cut(header, ": "); ok {
+			r.Header.Set(name, value)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// What was answered before says so, and what should have been signed is shown where it is known.
+func TestSignedAnswers(t *testing.T) {
+	t.Parallel()
+	h := kitchen(&guard{}, nil)
+	if w := signedSend(h, "POST /api/partner/cups/full/fill", "X-Word: beans,X-Scopes: fill", ""); w.Header().Get("Idempotency-Replayed") != "true" {
+		t.Errorf("a repetition: %v", w.Header())
+	}
+	if w := signedSend(h, "POST /api/partner/cups/mug/fill", "X-Word: beans,X-Scopes: fill", ""); w.Header().Get("Idempotency-Replayed") != "" || w.Header().Get("Cache-Control") != "private, no-store" {
+		t.Errorf("the first time: %v", w.Header())
+	}
+	if w := signedSend(h, "POST /api/partner/cups/mug/fill", "", ""); !strings.Contains(w.Body.String(), `"canonical_string":"beans"`) {
+		t.Errorf("not shown: %s", w.Body)
+	}
+}
+
+// A request whose signature does not hold costs its address, which says nothing any more when that is used up.
+func TestSignedBudget(t *testing.T) {
+	t.Parallel()
+	h := kitchen(&guard{}, door.NewLimits(map[op.Class]door.Quota{op.Unsigned: {Anonymous: 2, SignedIn: 2}}, time.Now))
+	for i, want := range []int{401, 401, 429, 429} {
+		if w := signedSend(h, "GET /api/partner/spoons", "", ""); w.Code != want || want == 429 && w.Header().Get("Retry-After") == "" {
+			t.Errorf("request %d: got %d %v, want %d", i, w.Code, w.Header(), want)
+		}
+	}
+	if w := signedSend(h, "POST /api/partner/cups/mug/fill", "X-Word: beans,X-Scopes: fill", ""); w.Code != 200 {
+		t.Errorf("who says the word: %d %s", w.Code, w.Body)
+	}
+}
