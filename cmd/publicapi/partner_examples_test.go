@@ -70,6 +70,7 @@ var signedRequests = []struct {
 	{"the five extra characters", "GET", "/domains/search?q=it's%20(new)!*", "", "", false, `"query":"it's (new)!*"`},
 	{"lower-case escapes", "GET", "/domains/search?q=caf%c3%a9%2fbar~-._", "", "", false, `"query":"café/bar~-._"`},
 	{"escapes of what escapes", "GET", "/domains/search?q=%5cx41%25zz%26a=b=c", "", "", false, `"query":"\\x41%zz&a=b=c"`},
+	{"a backslash", "GET", `/domains/search?q=\x41\c`, "", "", false, `"query":"\\x41\\c"`},
 	{"a blank value", "GET", "/orders?limit=5&cursor=", "", "", true, `"cursor"`},
 	{"duplicates, blanks and sorting by bytes", "GET", "/orders?%F0%9F%98%80=1&%EF%BC%A1=2&b=2&&b=10&b=2&z&=e&a%00=1&a=1&B&", "", "", true, `"validation_error"`},
 	{"space in a body", "POST", "/quotes", "{\n\t\"domain\" : \"brewhaven.example\"\n}\n", "", false, `"quote_id"`},
