@@ -16,6 +16,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
 )
 
 // built is cmd/publicapi as make build builds it.
@@ -49,32 +50,47 @@ func BenchmarkSize(b *testing.B) {
 func BenchmarkReady(b *testing.B) {
 	program := built(b)
 	b.Run("fresh", func(b *testing.B) {
-		ready(b, program, func() string { return b.TempDir() })
+		ready(b, program, func() store.Config { return store.Config{Dir: b.TempDir()} })
 	})
 	b.Run("empty", func(b *testing.B) {
-		dir := b.TempDir()
-		fill(b, dir, 0)
-		ready(b, program, func() string { return dir })
+		cfg := store.Config{Dir: b.TempDir()}
+		fill(b, cfg, 0)
+		ready(b, program, func() store.Config { return cfg })
 	})
 	b.Run("million", func(b *testing.B) {
 		if testing.Short() {
 			b.Skip("a million listings take half a minute to import")
 		}
-		dir := b.TempDir()
-		fill(b, dir, 1_000_000)
-		ready(b, program, func() string { return dir })
+		eachStore(b, func(b *testing.B, cfg store.Config) {
+			fill(b, cfg, 1_000_000)
+			ready(b, program, func() store.Config { return cfg })
+		})
 	})
+}
+
+// eachStore runs a benchmark on a fresh store of each engine.
+func eachStore(b *testing.B, run func(b *testing.B, cfg store.Config)) {
+	b.Run(string(store.SQLite), func(b *testing.B) { run(b, store.Config{Dir: b.TempDir()}) })
+	b.Run(string(store.Postgres), func(b *testing.B) { run(b, store.Config{URL: storetest.Postgres(b)}) })
+}
+
+// onStore is the flags that have a program use a store.
+func onStore(b *testing.B, cfg store.Config) []string {
+	if cfg.URL != "" {
+		return []string{"-db", cfg.URL, "-data", b.TempDir()}
+	}
+	return []string{"-data", cfg.Dir}
 }
 
 // idle is how long the program is left alone before its memory is read.
 const idle = 2 * time.Second
 
-func ready(b *testing.B, program string, dir func() string) {
+func ready(b *testing.B, program string, on func() store.Config) {
 	resident := 0.0
 	b.ResetTimer()
 	for b.Loop() {
 		b.StopTimer()
-		cmd := exec.Command(program, "-addr", "127.0.0.1:0", "-data", dir(), "-bootstrap-url", "off")
+		cmd := exec.Command(program, append(onStore(b, on()), "-addr", "127.0.0.1:0", "-bootstrap-url", "off")...)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			b.Fatal(err)
@@ -116,10 +132,10 @@ func residentOf(b *testing.B, pid int) float64 {
 	return kib * 1024 / 1e6
 }
 
-// fill makes a store in the directory with n listings of one to three words.
-func fill(b *testing.B, dir string, n int) {
+// fill makes a store with n listings of one to three words.
+func fill(b *testing.B, cfg store.Config, n int) {
 	b.Helper()
-	db, err := store.Open(b.Context(), store.Config{Dir: dir})
+	db, err := store.Open(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
