@@ -48,7 +48,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("PUT webhooks: %d %s, %v", a.Status, a.Body, err)
 		}
 		f := follow(t, s, c.by)
-		m := newCrowd(t, s, c.by, names)
+		m := newCrowd(t, c.by, names, s)
 		m.killAtRandom()
 		m.finish()
 		seen := f.finish()
@@ -69,15 +69,15 @@ func TestKilled(t *testing.T) {
 		postbox.check(seen)
 		s.end()
 		m.audit(c)
-		t.Logf("%d orders acknowledged, %d requests repeated, %d of them answered again, %d rivals refused, %d events, %d webhooks",
-			len(m.orders), m.repeats.Load(), m.replays.Load(), m.lost.Load(), len(seen), postbox.count())
+		t.Logf("%d orders acknowledged, %d refunded, %d requests repeated, %d orders answered again, %d rivals refused, %d events, %d webhooks",
+			len(m.orders), m.refunds, m.repeats.Load(), m.replays.Load(), m.lost.Load(), len(seen), postbox.count())
 	})
 }
 
 // killAtRandom kills the process at random moments, while many ask it something, and sometimes before it is up.
 func (m *crowd) killAtRandom() {
 	m.t.Helper()
-	s, t := m.service, m.t
+	s, t := m.services[0], m.t
 	begun, slowest := time.Now(), time.Duration(0)
 	for n := range *kills {
 		time.Sleep(time.Until(begun.Add(time.Duration((float64(n) + 0.25 + rand.Float64()) * float64(*killGap)))))
@@ -99,21 +99,22 @@ func (m *crowd) killAtRandom() {
 	t.Logf("%d kills in %v; the slowest start took %v", *kills, time.Since(begun).Round(time.Millisecond), slowest.Round(time.Millisecond))
 }
 
-// A crowd places orders, each until it is answered.
+// A crowd places orders, and has some refunded, each until it is answered.
 type crowd struct {
-	t       *testing.T
-	service *service
-	by      partner.Issued
-	names   int
-	rush    chan struct{} // has all buyers order at once
-	stop    context.CancelFunc
-	wg      sync.WaitGroup
+	t        *testing.T
+	services []*service
+	by       partner.Issued
+	names    int
+	rush     chan struct{} // has all buyers order at once
+	stop     context.CancelFunc
+	wg       sync.WaitGroup
 
 	repeats, replays, lost atomic.Int64
 
-	mu     sync.Mutex
-	orders []acknowledged
-	sold   map[string]bool // names for which somebody asked, and whether one was told that it is sold
+	mu      sync.Mutex
+	orders  []acknowledged
+	refunds int
+	sold    map[string]bool // names for which somebody asked, and whether one was told that it is sold
 }
 
 // An acknowledged order was answered with 201.
@@ -122,12 +123,13 @@ type acknowledged struct {
 	domain    string
 	answer    string
 	id        string
+	refunded  bool
 }
 
 // newCrowd begins to place orders, at a rate that does not wait for answers.
-func newCrowd(t *testing.T, s *service, by partner.Issued, names int) *crowd {
+func newCrowd(t *testing.T, by partner.Issued, names int, services ...*service) *crowd {
 	ctx, stop := context.WithCancel(t.Context())
-	m := &crowd{t: t, service: s, by: by, names: names, stop: stop, rush: make(chan struct{}), sold: map[string]bool{}}
+	m := &crowd{t: t, services: services, by: by, names: names, stop: stop, rush: make(chan struct{}), sold: map[string]bool{}}
 	due := make(chan int, names)
 	m.wg.Go(func() {
 		defer close(due)
@@ -183,6 +185,8 @@ func (b *buyer) hangUp() {
 	}
 }
 
+func (m *crowd) anyService() *service { return m.services[rand.N(len(m.services))] }
+
 // giveUp is how long a buyer repeats one request.
 const giveUp = time.Minute
 
@@ -196,7 +200,7 @@ func (b *buyer) insist(method, path, body, key string) (a trader.Answer, ok bool
 		}
 		var err error
 		if b.line == nil {
-			if b.line, err = b.service.dial(b.by); err != nil {
+			if b.line, err = b.anyService().dial(b.by); err != nil {
 				continue
 			}
 		}
@@ -254,9 +258,17 @@ func (b *buyer) order(n int) {
 	if err := json.Unmarshal(a.Body, &o); err != nil || o.Domain != domain {
 		b.t.Errorf("the order of %s was answered %s: %v", domain, a.Body, err)
 	}
+	order := acknowledged{key: key, body: body, domain: domain, answer: string(a.Body), id: o.PublicID}
+	if n%16 == 7 {
+		a, ok := b.insist("POST", "/refunds", fmt.Sprintf(`{"order_id":%q}`, o.PublicID), uuid.NewString())
+		order.refunded = ok && a.Status == 201
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.orders = append(b.orders, acknowledged{key, body, domain, string(a.Body), o.PublicID})
+	b.orders = append(b.orders, order)
+	if order.refunded {
+		b.refunds++
+	}
 }
 
 // lose takes note of an answer that the name is sold.
@@ -273,17 +285,14 @@ func (b *buyer) lose(domain string, a trader.Answer, final bool) {
 // check holds what was acknowledged against itself and against the events.
 func (m *crowd) check(events []happened) {
 	m.t.Helper()
-	recorded := map[string]int{}
+	told := map[string]int{}
 	ids := map[string]bool{}
 	for _, e := range events {
 		if ids[e.ID] {
 			m.t.Errorf("event %s came twice", e.ID)
 		}
 		ids[e.ID] = true
-		if e.Type != "order.recorded" {
-			m.t.Errorf("nobody caused the event %+v", e)
-		}
-		recorded[e.Data.Order.PublicID+" "+e.Data.Order.Domain]++
+		told[e.Type+" "+e.Data.Order.PublicID+" "+e.Data.Order.Domain]++
 	}
 	sold, orders := map[string]bool{}, map[string]bool{}
 	for _, o := range m.orders {
@@ -291,12 +300,17 @@ func (m *crowd) check(events []happened) {
 			m.t.Errorf("order %s of %s is acknowledged under two keys", o.id, o.domain)
 		}
 		sold[o.domain], orders[o.id] = true, true
-		if n := recorded[o.id+" "+o.domain]; n != 1 {
-			m.t.Errorf("order %s of %s has %d events order.recorded, want 1", o.id, o.domain, n)
+		refunds := 0
+		if o.refunded {
+			refunds = 1
+		}
+		recorded, refunded := told["order.recorded "+o.id+" "+o.domain], told["order.refunded "+o.id+" "+o.domain]
+		if recorded != 1 || refunded != refunds {
+			m.t.Errorf("order %s of %s has %d events order.recorded, want 1, and %d order.refunded, want %d", o.id, o.domain, recorded, refunded, refunds)
 		}
 	}
-	if len(events) != len(m.orders) {
-		m.t.Errorf("got %d events, want one for each of %d orders", len(events), len(m.orders))
+	if len(events) != len(m.orders)+m.refunds {
+		m.t.Errorf("got %d events, want one for each of %d orders and %d refunds", len(events), len(m.orders), m.refunds)
 	}
 	for domain := range m.sold {
 		if !sold[domain] {
@@ -308,7 +322,7 @@ func (m *crowd) check(events []happened) {
 // repeat sends orders again with their keys.
 func (m *crowd) repeat() {
 	m.t.Helper()
-	line := m.service.line(m.by)
+	line := m.anyService().line(m.by)
 	for _, at := range rand.Perm(len(m.orders))[:min(500, len(m.orders))] {
 		o := m.orders[at]
 		a, err := line.Do("POST", trader.Root+"/orders", o.body, o.key)
@@ -334,20 +348,25 @@ func (m *crowd) audit(c *counter) {
 	if err != nil || len(health.Problems) > 0 {
 		t.Errorf("store check: got %v, %v", health, err)
 	}
-	for what, query := range map[string]string{
-		"orders":                       `SELECT COUNT(*) FROM orders`,
-		"listings with an order":       `SELECT COUNT(DISTINCT listing_id) FROM orders`,
-		"listings sold":                `SELECT COUNT(*) FROM listings WHERE status = 'sold'`,
-		"answers kept":                 `SELECT COUNT(*) FROM partner_answers`,
-		"timelines":                    `SELECT COUNT(*) FROM order_timeline`,
-		"events":                       `SELECT COUNT(*) FROM events`,
-		"the number of the last event": `SELECT MAX(number) FROM events`,
-		"the number of the stream":     `SELECT last FROM event_streams`,
-		"deliveries":                   `SELECT COUNT(*) FROM webhook_deliveries`,
+	orders, both := len(m.orders), len(m.orders)+m.refunds
+	for what, of := range map[string]struct {
+		query string
+		want  int
+	}{
+		"orders":                       {`SELECT COUNT(*) FROM orders`, orders},
+		"listings with an order":       {`SELECT COUNT(DISTINCT listing_id) FROM orders`, orders},
+		"listings sold":                {`SELECT COUNT(*) FROM listings WHERE status = 'sold'`, orders - m.refunds},
+		"refunds":                      {`SELECT COUNT(*) FROM refunds`, m.refunds},
+		"answers kept":                 {`SELECT COUNT(*) FROM partner_answers`, both},
+		"steps of timelines":           {`SELECT COUNT(*) FROM order_timeline`, both},
+		"events":                       {`SELECT COUNT(*) FROM events`, both},
+		"the number of the last event": {`SELECT MAX(number) FROM events`, both},
+		"the number of the stream":     {`SELECT last FROM event_streams`, both},
 	} {
 		var got int
-		if err := db.Read(t.Context(), func(tx store.Tx) error { return tx.QueryRow(t.Context(), query).Scan(&got) }); err != nil || got != len(m.orders) {
-			t.Errorf("%s: got %d, %v; want %d", what, got, err, len(m.orders))
+		err := db.Read(t.Context(), func(tx store.Tx) error { return tx.QueryRow(t.Context(), of.query).Scan(&got) })
+		if err != nil || got != of.want {
+			t.Errorf("%s: got %d, %v; want %d", what, got, err, of.want)
 		}
 	}
 }

@@ -117,6 +117,33 @@ func TestLimitsHoldTogether(t *testing.T) {
 	})
 }
 
+// TestTwoSellOneInventory shows that two processes on one store, one of which is killed, sell each name once, and that who
+// follows the events at one of them sees what both did.
+func TestTwoSellOneInventory(t *testing.T) {
+	t.Parallel()
+	const names = 200
+	eachCounter(t, names, func(t *testing.T, c *counter) {
+		a, b := c.service(t, "-rate-limits", "off").start(), c.service(t, "-rate-limits", "off").start()
+		f := follow(t, b, c.by)
+		m := newCrowd(t, c.by, names, a, b)
+		time.Sleep(time.Second / 2)
+		a.kill()
+		a.start()
+		time.Sleep(time.Second / 2)
+		m.finish()
+		seen := f.finish()
+		m.check(seen)
+		m.repeat()
+		replayed, err := history(a.line(c.by), "")
+		if err != nil || !slices.Equal(seen, replayed) {
+			t.Errorf("who followed one process saw %d events, the history at the other has %d, not the same in the same order: %v", len(seen), len(replayed), err)
+		}
+		a.end()
+		b.end()
+		m.audit(c)
+	})
+}
+
 var errTakenBack = errors.New("taken back")
 
 // TestStalledTransactionMakesNoGap shows that who follows the events misses none while another session holds the stream, an
@@ -151,7 +178,7 @@ func TestStalledTransactionMakesNoGap(t *testing.T) {
 			log := event.New(event.Config{DB: db, Secrets: keys})
 			s := c.service(t, "-rate-limits", "off").start()
 			f := follow(t, s, c.by)
-			m := newCrowd(t, s, c.by, names)
+			m := newCrowd(t, c.by, names, s)
 			time.Sleep(held / 4)
 			err = db.Tx(t.Context(), func(tx store.Tx) error {
 				if err := stall.do(t.Context(), tx, c, log); err != nil {
