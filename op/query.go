@@ -2,6 +2,7 @@ package op
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,10 +18,13 @@ func (o *Op) Bind(query url.Values, path map[string]string) ([]byte, error) {
 	for name, value := range path {
 		object[name] = value
 	}
-	for name, values := range query {
-		field := o.check.fields[name]
+	for _, name := range slices.Sorted(maps.Keys(query)) { // so that of several mistakes the same one is named each time
+		values, field := query[name], o.check.fields[name]
 		if _, taken := path[name]; taken {
 			return nil, fault.Invalid(name, "is given twice: in the path and in the query")
+		}
+		if name == "" {
+			return nil, fault.Invalid("query", "has a parameter without a name")
 		}
 		if field == nil {
 			return nil, fault.Invalid(shown(name), "is not a known parameter%s", o.check.meant(name))

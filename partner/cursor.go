@@ -5,40 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
 )
 
 // A Page says where an answer stands in a longer list.
 type Page struct {
-	NextCursor NextCursor `json:"next_cursor" jsonschema:"cursor of the next page; null at the end"`
-}
-
-// A NextCursor is where the next page begins, or null at the end of the list.
-type NextCursor string
-
-// Schema is a text or null.
-func (NextCursor) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Types: []string{"string", "null"}}
-}
-
-// MarshalJSON writes null for an empty cursor.
-func (c NextCursor) MarshalJSON() ([]byte, error) {
-	if c == "" {
-		return []byte("null"), nil
-	}
-	return json.Marshal(string(c))
-}
-
-// A Cursor is an opaque position in a list, bound to the party, the list and its filters.
-type Cursor string
-
-const maxCursor = 1024
-
-// Schema is a bounded text.
-func (Cursor) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(maxCursor)}
+	NextCursor op.NextCursor `json:"next_cursor" jsonschema:"cursor of the next page; null at the end"`
 }
 
 // A list is what cursors are bound to: the party, the name of the list, and its filters.
@@ -53,16 +26,16 @@ func (k *Keys) list(p Party, name string, filters any) (list, error) {
 }
 
 // cursor makes a cursor of a position.
-func (l list) cursor(position any) (NextCursor, error) {
+func (l list) cursor(position any) (op.NextCursor, error) {
 	text, err := json.Marshal(position)
 	if err != nil {
 		return "", err
 	}
-	return NextCursor(base64.RawURLEncoding.EncodeToString(l.keys.Seal(text, l.context))), nil
+	return op.NextCursor(base64.RawURLEncoding.EncodeToString(l.keys.Seal(text, l.context))), nil
 }
 
 // position reads a cursor of the list. It fails with [fault.Validation] on cursor.
-func (l list) position(c Cursor, to any) error {
+func (l list) position(c op.Cursor, to any) error {
 	sealed, err := base64.RawURLEncoding.DecodeString(string(c))
 	var text []byte
 	if err == nil {

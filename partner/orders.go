@@ -188,7 +188,7 @@ type OrdersIn struct {
 	From   Moment     `json:"from,omitzero" jsonschema:"created at this date or time or later"`
 	To     Moment     `json:"to,omitzero" jsonschema:"created before this date or time"`
 	Limit  PageLimit  `json:"limit,omitzero" jsonschema:"orders a page; 25 when left out"`
-	Cursor Cursor     `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
+	Cursor op.Cursor  `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 }
 
 // OrdersOut is a page of orders, the newest first.

@@ -19,8 +19,8 @@ type EventsIn struct {
 
 // EventsOut is events in the order in which they happened.
 type EventsOut struct {
-	Events     []Event    `json:"events"`
-	NextCursor NextCursor `json:"next_cursor" jsonschema:"after_id of the next page; null when there is nothing more"`
+	Events     []Event       `json:"events"`
+	NextCursor op.NextCursor `json:"next_cursor" jsonschema:"after_id of the next page; null when there is nothing more"`
 }
 
 // An Event is something that happened to what is the partner's.
@@ -46,7 +46,7 @@ func (a *API) listEvents() op.Operation[EventsIn, EventsOut] {
 			if err != nil {
 				return EventsOut{}, err
 			}
-			out := EventsOut{NextCursor: NextCursor(next)}
+			out := EventsOut{NextCursor: op.NextCursor(next)}
 			for _, e := range events {
 				out.Events = append(out.Events, Event{e.ID, e.Type, e.CreatedAt, e.Partner, op.Object(e.Data)})
 			}
@@ -144,7 +144,7 @@ func (a *API) testWebhook() op.Operation[Nothing, TestOut] {
 type DeliveriesIn struct {
 	Status DeliveryStatus `json:"status,omitzero"`
 	Limit  PageLimit      `json:"limit,omitzero" jsonschema:"deliveries a page; 50 when left out"`
-	Cursor Cursor         `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
+	Cursor op.Cursor      `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 }
 
 // DeliveryStatus says how far a delivery is.
@@ -173,7 +173,7 @@ func (a *API) listDeliveries() op.Operation[DeliveriesIn, DeliveriesOut] {
 			list, next, err := a.events.Deliveries(ctx, party(ctx).stream(), event.DeliveryFilter{
 				Status: event.Status(in.Status), Cursor: string(in.Cursor), Limit: int(in.Limit),
 			})
-			return DeliveriesOut{list, Page{NextCursor(next)}}, err
+			return DeliveriesOut{list, Page{op.NextCursor(next)}}, err
 		},
 	}
 }

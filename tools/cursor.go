@@ -7,41 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
 )
 
 // A Page says where an answer stands in a longer list.
 type Page struct {
-	NextCursor NextCursor `json:"next_cursor" jsonschema:"cursor of the next page; null at the end"`
-	Limit      int        `json:"limit"`
-}
-
-// A NextCursor is a [Cursor], or null at the end of the list.
-type NextCursor string
-
-// Schema is a text or null.
-func (NextCursor) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Types: []string{"string", "null"}}
-}
-
-// MarshalJSON writes null for an empty cursor.
-func (c NextCursor) MarshalJSON() ([]byte, error) {
-	if c == "" {
-		return []byte("null"), nil
-	}
-	return json.Marshal(string(c))
-}
-
-// A Cursor is an opaque position in a list, bound to the list's filters and order.
-type Cursor string
-
-const maxCursor = 1024
-
-// Schema is a bounded text.
-func (Cursor) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(maxCursor)}
+	NextCursor op.NextCursor `json:"next_cursor" jsonschema:"cursor of the next page; null at the end"`
+	Limit      int           `json:"limit"`
 }
 
 // A cursorKey seals cursors, so that one that was not handed out, or for another list, is told from one that was.
@@ -58,7 +31,7 @@ func (k cursorKey) mac(list, position []byte) []byte {
 }
 
 // seal makes a cursor of a position in the list that the description, a JSON value, names.
-func (k cursorKey) seal(list, position any) (NextCursor, error) {
+func (k cursorKey) seal(list, position any) (op.NextCursor, error) {
 	l, err := json.Marshal(list)
 	if err != nil {
 		return "", err
@@ -67,11 +40,11 @@ func (k cursorKey) seal(list, position any) (NextCursor, error) {
 	if err != nil {
 		return "", err
 	}
-	return NextCursor(base64.RawURLEncoding.EncodeToString(append(k.mac(l, p), p...))), nil
+	return op.NextCursor(base64.RawURLEncoding.EncodeToString(append(k.mac(l, p), p...))), nil
 }
 
 // open reads a cursor of the same list into position. Errors are [fault.Validation] on cursor.
-func (k cursorKey) open(c Cursor, list, position any) error {
+func (k cursorKey) open(c op.Cursor, list, position any) error {
 	l, err := json.Marshal(list)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // DomainsIn asks for a page of the caller's domains.
 type DomainsIn struct {
 	Limit  PageLimit `json:"limit,omitzero" jsonschema:"domains a page, 1 to 100; 25 when left out"`
-	Cursor Cursor    `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
+	Cursor op.Cursor `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 }
 
 // DomainsOut is a page of the caller's domains in alphabetical order of their A-label form.

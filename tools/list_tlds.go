@@ -13,7 +13,7 @@ import (
 // TLDsIn asks for a page of suffixes.
 type TLDsIn struct {
 	Limit  PageLimit `json:"limit,omitzero" jsonschema:"suffixes a page, 1 to 100; 25 when left out"`
-	Cursor Cursor    `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
+	Cursor op.Cursor `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 }
 
 // TLDsOut is a page of suffixes in alphabetical order of their A-label form.

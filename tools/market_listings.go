@@ -24,7 +24,7 @@ type ListingsIn struct {
 	MinPriceCents     Cents      `json:"min_price_cents,omitzero" jsonschema:"needs a signed-in caller"`
 	MaxPriceCents     Cents      `json:"max_price_cents,omitzero" jsonschema:"needs a signed-in caller"`
 	Limit             PageLimit  `json:"limit,omitzero" jsonschema:"listings a page; 25 when left out"`
-	Cursor            Cursor     `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
+	Cursor            op.Cursor  `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 	Offset            Offset     `json:"offset,omitzero" jsonschema:"listings to skip, instead of a cursor"`
 }
 
