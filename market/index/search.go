@@ -148,7 +148,8 @@ const window = 1 << 14
 type tally struct {
 	total, direct uint16
 	word          uint8 // the last word that gave points
-	inLabel       uint8 // how many words did, by the label
+	labelled      uint8 // the last word that the label answers
+	inLabel       uint8 // how many it does
 }
 
 // counters count a window. Between uses all are zero.
@@ -199,6 +200,10 @@ func (t *term) count(low uint32, of *counters) []posting {
 		}
 		offset := at>>1 - low
 		c := &of.tallies[offset]
+		if at&1 == 0 && c.labelled != t.word { // also where a keyword gave the points of the word
+			c.labelled = t.word
+			c.inLabel++
+		}
 		if c.word == t.word {
 			continue
 		}
@@ -209,8 +214,6 @@ func (t *term) count(low uint32, of *counters) []posting {
 		points := t.points
 		if at&1 != 0 {
 			points = weak
-		} else {
-			c.inLabel++
 		}
 		c.total += points
 		if t.direct {
