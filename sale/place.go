@@ -209,7 +209,7 @@ func (d *Desk) gone(ctx context.Context, tx store.Tx, environment string, domain
 	case err != nil:
 		return fmt.Errorf("find out why a name is not for sale: %w", err)
 	case held:
-		return fault.New(fault.Conflict, "the domain is sold")
+		return fault.New(fault.Conflict, "the domain is sold").WithHint("look for another with GET /domains/search")
 	}
 	return fault.New(fault.NotFound, "the domain is not listed for sale")
 }
