@@ -29,11 +29,14 @@ import (
 //	go run ./store/storetest/withpg go test -run TestKilled -v ./cmd/publicapi -args -kills 20 -kill-gap 3s -order-rate 300
 var (
 	kills     = flag.Int("kills", 5, "how often TestKilled kills the program; from 20 on it also waits for all webhooks")
-	killGap   = flag.Duration("kill-gap", 1200*time.Millisecond, "how long TestKilled lets the program live, on average")
+	killGap   = flag.Duration("kill-gap", time.Second, "how long TestKilled lets the program live, on average")
 	orderRate = flag.Int("order-rate", 100, "orders a second of TestKilled")
 )
 
-const buyers = 32
+const (
+	buyers  = 32
+	repeats = 200 // orders that are sent again in the end
+)
 
 // TestKilled kills the program with SIGKILL again and again, while partners place orders and repeat what was not
 // answered. Afterwards every order that was acknowledged is there, once, with one event and balanced postings; nothing was
@@ -323,7 +326,7 @@ func (m *crowd) check(events []happened) {
 func (m *crowd) repeat() {
 	m.t.Helper()
 	line := m.anyService().line(m.by)
-	for _, at := range rand.Perm(len(m.orders))[:min(500, len(m.orders))] {
+	for _, at := range rand.Perm(len(m.orders))[:min(repeats, len(m.orders))] {
 		o := m.orders[at]
 		a, err := line.Do("POST", trader.Root+"/orders", o.body, o.key)
 		if err != nil {
