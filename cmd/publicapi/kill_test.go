@@ -215,7 +215,7 @@ func (b *buyer) insist(method, path, body, key string) (a trader.Answer, ok bool
 		switch {
 		case a.Status < 300, a.Status == 409 && strings.HasPrefix(message, "the domain is sold"):
 			return a, true
-		case a.Status != 409 && a.Status < 500:
+		case a.Status != 409:
 			b.t.Errorf("%s %s %s: %d %s", method, path, body, a.Status, a.Body)
 			return a, false
 		}
