@@ -67,5 +67,5 @@ func Example() {
 	// order.transfer_started ember.example TRANSFER_IN_PROGRESS
 	// order.transfer_completed ember.example TRANSFER_COMPLETED
 	// order.settled ember.example SETTLED
-	// conflict: the domain is sold
+	// conflict: the domain is sold; look for another with GET /domains/search
 }
