@@ -14,7 +14,8 @@ const (
 	touchEvery = time.Minute            // how often a success is noted at the endpoint
 	claimLife  = 30 * time.Second       // deliveries of a process that died are taken over after this
 	claimSlack = 2 * attemptTime        // an attempt begins only with this much of the claim left
-	roundLanes = 32                     // lanes for which one round claims
+	roundLanes = 16                     // lanes for which one round claims
+	roundSlow  = 4                      // slow ones among them, and lanes whose claims it gives back
 	roundMost  = 512                    // outcomes that one round writes
 	unsettled  = 4096                   // outcomes that may wait to be written; with more, nothing is sent
 )
@@ -134,7 +135,9 @@ func (c *courier) startRound() {
 	n := min(len(c.outcomes), roundMost)
 	r.outcomes = c.outcomes[:n:n]
 	c.outcomes = append([]outcome(nil), c.outcomes[n:]...)
-	r.unsent, c.unsent = c.unsent, nil
+	n = min(len(c.unsent), roundSlow)
+	r.unsent = c.unsent[:n:n]
+	c.unsent = append([]unsent(nil), c.unsent[n:]...)
 	if len(r.lanes)+len(r.outcomes)+len(r.unsent) == 0 && !r.look {
 		return
 	}
@@ -146,17 +149,21 @@ func (c *courier) startRound() {
 	})
 }
 
-// takeHungry takes the lanes for which to claim now.
+// takeHungry takes the lanes for which to claim now: few slow ones, so that a round is short for the others.
 func (c *courier) takeHungry() []claimed {
 	var asked []claimed
-	later := c.hungry[:0]
+	later, slow := c.hungry[:0], 0
 	for _, l := range c.hungry {
-		if n := c.appetite(l); len(asked) < roundLanes && n > 0 && len(c.outcomes) <= unsettled {
-			l.hungry = false
-			asked = append(asked, claimed{lane: l, asked: n})
-		} else {
+		n := c.appetite(l)
+		if n <= 0 || len(asked) == roundLanes || l.slow && slow == roundSlow || len(c.outcomes) > unsettled {
 			later = append(later, l)
+			continue
 		}
+		if l.slow {
+			slow++
+		}
+		l.hungry = false
+		asked = append(asked, claimed{lane: l, asked: n})
 	}
 	clear(c.hungry[len(later):])
 	c.hungry = later

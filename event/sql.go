@@ -191,7 +191,8 @@ func switchOff(ctx context.Context, tx store.Tx, s Stream, now time.Time) (off b
 
 // advance moves what waits, and what it is measured from, into the past.
 func advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error {
-	for _, query := range []string{`
+	for _, query := range []string{
+		`
 		INSERT INTO event_streams (partner, environment, last, advanced) VALUES ($1, $2, 0, CAST($3 AS BIGINT))
 		ON CONFLICT (partner, environment) DO UPDATE SET advanced = event_streams.advanced + excluded.advanced`, `
 		UPDATE webhook_endpoints SET previous_until = previous_until - CAST($3 AS BIGINT),
