@@ -89,7 +89,7 @@ func (a *API) advance(ctx context.Context, tx store.Tx, p Party, now time.Time, 
 	if err := a.events.Advance(ctx, tx, p.stream(), by); err != nil {
 		return ClockOut{}, err
 	}
-	return ClockOut{Now: now.Add(by).UTC(), AheadSeconds: ahead / time.Second.Microseconds()}, nil
+	return ClockOut{Now: now.Add(by).UTC().Truncate(time.Microsecond), AheadSeconds: ahead / time.Second.Microseconds()}, nil
 }
 
 // A Play is what the operator would do.
