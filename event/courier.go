@@ -16,7 +16,7 @@ const (
 	claimSlack = 2 * attemptTime        // an attempt begins only with this much of the claim left
 	roundLanes = 16                     // lanes for which one round claims
 	roundSlow  = 4                      // slow ones among them, and lanes whose claims it gives back
-	roundMost  = 512                    // outcomes that one round writes
+	roundMost  = 128                    // outcomes that one round writes
 	unsettled  = 4096                   // outcomes that may wait to be written; with more, nothing is sent
 )
 

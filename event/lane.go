@@ -77,14 +77,16 @@ func (c *courier) wants(l *lane) {
 	}
 }
 
-// appetite is how many deliveries to claim for the lane now. A slow one claims no more than can begin at once, so that
-// others may have the rest.
+// appetite is how many deliveries to claim for the lane now: no more than can begin at once until an attempt has been
+// quick, and ahead of need after that.
 func (c *courier) appetite(l *lane) int {
-	if l.slow {
-		if len(l.queue) > 0 || len(c.slow.waiting) > 0 {
-			return 0
-		}
-		return min(l.limit-l.running, c.slow.size-c.slow.used)
+	switch {
+	case l.slow && len(c.slow.waiting) > 0:
+		return 0
+	case l.slow:
+		return min(l.limit-l.running-len(l.queue), c.slow.size-c.slow.used)
+	case l.limit == fewestAtOnce:
+		return l.limit - l.running - len(l.queue)
 	}
 	ahead := queueOfLane * l.limit
 	if len(l.queue) > ahead/2 {
