@@ -43,17 +43,21 @@ func (c Caller) Need(scope string) error {
 		WithHint("sign in again and ask for it").WithScope(scope)
 }
 
-type callerKey struct{}
+// CallerKey is the key under which a context holds a *[Caller], for a context that is a type of its own. Others get one by
+// [WithCaller].
+type CallerKey struct{}
 
 // WithCaller returns a context in which operations run for c.
 func WithCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
+	return context.WithValue(ctx, CallerKey{}, &c)
 }
 
 // CallerFrom returns who asks; anonymous where no door has said.
 func CallerFrom(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
-	return c
+	if c, ok := ctx.Value(CallerKey{}).(*Caller); ok {
+		return *c
+	}
+	return Caller{}
 }
 
 // An Event is a part of an answer that is known before the whole: item Done of Total. Item is encodable as JSON;

@@ -141,7 +141,7 @@ func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
 		return nil, fault.New(fault.UnsupportedMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
 	}
 	if !caller.Anonymous() {
-		a.r = r.WithContext(op.WithCaller(r.Context(), caller))
+		a.r = door.As(r, caller)
 	}
 	return readBody(a.w, r)
 }

@@ -35,6 +35,16 @@ func (d *Door) Caller(r *http.Request, resource string) (op.Caller, error) {
 	return caller, nil
 }
 
+// As returns the request as one of the caller's: operations in its context run for them. Inside [Door.Wrap] that is the
+// request itself. It must be called from the goroutine that serves the request.
+func As(r *http.Request, caller op.Caller) *http.Request {
+	if rec := recordFrom(r.Context()); rec != nil {
+		rec.asks = caller
+		return r
+	}
+	return r.WithContext(op.WithCaller(r.Context(), caller))
+}
+
 // bearer takes the token out of an Authorization header: the scheme in any case, then a b64token.
 func bearer(header string) (string, bool) {
 	scheme, token, _ := strings.Cut(header, " ")

@@ -24,14 +24,18 @@ type record struct {
 	status    int
 	bytes     int64
 	failed    bool // an error of ours has been logged
+	asks      op.Caller
 }
 
 type recordKey struct{}
 
-// Value finds the record itself, then what stands in the context below.
+// Value finds the record itself, who asks, then what stands in the context below.
 func (r *record) Value(key any) any {
-	if key == (recordKey{}) {
+	switch key {
+	case recordKey{}:
 		return r
+	case op.CallerKey{}:
+		return &r.asks
 	}
 	return r.Context.Value(key)
 }

@@ -143,7 +143,7 @@ func (s *server) endpoints(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.AuthenticationRequired, "this list needs a signed-in caller; the endpoints in it do not").
 			WithHint("sign in with OAuth, or read %s/openapi.json", s.door.BaseURL())
 	}
-	r = r.WithContext(op.WithCaller(r.Context(), caller))
+	r = door.As(r, caller)
 	if limited := s.door.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); limited != nil {
 		err = limited
 	}

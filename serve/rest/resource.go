@@ -88,9 +88,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		e.refuse(w, r, err)
 		return
 	}
-	if !caller.Anonymous() {
-		r = r.WithContext(op.WithCaller(r.Context(), caller))
-	}
+	r = door.As(r, caller)
 	raw, err := e.input(r)
 	if err != nil {
 		e.refuse(w, r, err)
