@@ -3,7 +3,6 @@ package event
 import (
 	"context"
 	"crypto/subtle"
-	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -58,10 +57,10 @@ func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (En
 		if found {
 			row.created, row.previous, row.previousUntil = had.created, had.previous, had.previousUntil
 			old, err := l.cfg.Secrets.Open(had.secret, s.sealContext())
-			if err != nil {
-				return fmt.Errorf("open the secret: %w", err)
-			}
-			if subtle.ConstantTimeCompare(old, []byte(secret)) == 0 {
+			switch {
+			case err != nil: // the key is lost, and a secret that cannot sign must not keep the partner from giving another
+				row.previous, row.previousUntil = nil, time.Time{}
+			case subtle.ConstantTimeCompare(old, []byte(secret)) == 0:
 				row.previous, row.previousUntil = had.secret, now.Add(SecretGrace)
 			}
 		}

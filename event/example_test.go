@@ -15,6 +15,7 @@ import (
 // An event is appended in the transaction of its cause, and the courier sends it.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	db, err := store.Open(ctx, store.Config{Temporary: true})
 	if err != nil {
 		fmt.Println(err)

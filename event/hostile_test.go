@@ -38,7 +38,7 @@ func TestHostileReceivers(t *testing.T) {
 			}
 		}
 	}
-	for name, test := range map[string]struct {
+	tests := map[string]struct {
 		answer http.HandlerFunc
 		status event.Status
 		code   int
@@ -85,26 +85,30 @@ func TestHostileReceivers(t *testing.T) {
 				conn.Close()
 			}
 		}, event.Pending, 0, "no connection, or none that held"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
-			r := newReceiver(t, test.answer)
-			good := newReceiver(t, nil)
-			d.register(acme, r.URL)
-			d.register(sandbox, good.URL)
-			e := d.append(acme, 1)[0]
-			r.want(t, 1)
-			d.append(sandbox, 1)
-			good.want(t, 1)
-			got := d.wantDelivery(acme, e.ID, test.status, 1).Attempts[0]
-			if got.StatusCode != test.code || got.Error != test.reason {
-				t.Errorf("got %+v, want status %d and error %q", got, test.code, test.reason)
-			}
-			if n := len(inside.got()); n != 0 {
-				t.Errorf("the redirect was followed")
-			}
-		})
+	}
+	d := newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
+	sent := map[string]event.Event{}
+	stream := func(name string) event.Stream { return event.Stream{Partner: name, Environment: "LIVE"} }
+	for name, test := range tests {
+		d.register(stream(name), newReceiver(t, test.answer).URL)
+		sent[name] = d.append(stream(name), 1)[0]
+	}
+	good := newReceiver(t, nil)
+	d.register(acme, good.URL)
+	d.append(acme, 1)
+	good.want(t, 1)
+	for name, test := range tests {
+		var got event.Delivery
+		d.eventually(func() bool {
+			got = d.delivery(stream(name), sent[name].ID)
+			return len(got.Attempts) > 0 // and more, where the retry is due
+		}, func() { t.Fatalf("%s: got no attempt", name) })
+		if first := got.Attempts[0]; got.Status != test.status || first.StatusCode != test.code || first.Error != test.reason {
+			t.Errorf("%s: got %s after %+v, want %s after status %d and error %q", name, got.Status, first, test.status, test.code, test.reason)
+		}
+	}
+	if n := len(inside.got()); n != 0 {
+		t.Errorf("the redirect was followed")
 	}
 }
 
@@ -306,12 +310,16 @@ func TestHangingReceiversDelayNobody(t *testing.T) {
 	d := newLog(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
 	var mu sync.Mutex
 	now, most := map[string]int{}, 0
+	stop := make(chan struct{})
 	h := newReceiver(t, func(_ http.ResponseWriter, req *http.Request) {
 		mu.Lock()
 		now[req.URL.Path]++
 		most = max(most, now[req.URL.Path])
 		mu.Unlock()
-		<-req.Context().Done()
+		select {
+		case <-stop:
+		case <-req.Context().Done():
+		}
 		mu.Lock()
 		now[req.URL.Path]--
 		mu.Unlock()
@@ -324,6 +332,7 @@ func TestHangingReceiversDelayNobody(t *testing.T) {
 	r := newReceiver(t, nil)
 	d.register(acme, r.URL)
 	d.start()
+	t.Cleanup(func() { close(stop) }) // before the courier waits for them
 	h.want(t, 20)
 	began := time.Now()
 	var took []time.Duration
