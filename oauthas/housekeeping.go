@@ -39,22 +39,9 @@ var removals = []struct {
 }
 
 func (s *Server) housekeeping(ctx context.Context) {
-	tick := time.NewTicker(housekeepingEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		held, err := s.cfg.DB.Lease(ctx, housekeepingLease, housekeepingEvery/2)
-		if err == nil && held {
-			err = s.tidy(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			s.cfg.Logger.ErrorContext(ctx, "oauth housekeeping failed", "error", err.Error())
-		}
-	}
+	s.cfg.DB.Regularly(ctx, housekeepingLease, housekeepingEvery, s.tidy, func(err error) {
+		s.cfg.Logger.ErrorContext(ctx, "oauth housekeeping failed", "error", err.Error())
+	})
 }
 
 // tidy removes what is over.

@@ -37,22 +37,9 @@ var removals = []struct {
 }
 
 func (a *API) housekeeping(ctx context.Context) {
-	tick := time.NewTicker(housekeepingEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		held, err := a.cfg.DB.Lease(ctx, housekeepingLease, housekeepingEvery/2)
-		if err == nil && held {
-			err = a.tidy(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			a.cfg.Logger.ErrorContext(ctx, "partner housekeeping failed", "error", err.Error())
-		}
-	}
+	a.cfg.DB.Regularly(ctx, housekeepingLease, housekeepingEvery, a.tidy, func(err error) {
+		a.cfg.Logger.ErrorContext(ctx, "partner housekeeping failed", "error", err.Error())
+	})
 }
 
 // tidy removes what is over, in transactions of bounded size.

@@ -37,3 +37,24 @@ func (db *DB) Release(ctx context.Context, name string) error {
 	}
 	return nil
 }
+
+// Regularly calls do at intervals until ctx ends, each time in one of the processes on the database: the one that gets the
+// named lease. What do fails with is handed to failed, unless ctx has ended, and does not keep it from being called again.
+func (db *DB) Regularly(ctx context.Context, name string, every time.Duration, do func(context.Context) error, failed func(error)) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		held, err := db.Lease(ctx, name, every/2)
+		if err == nil && held {
+			err = do(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+	}
+}
