@@ -7,14 +7,12 @@ import (
 	"io"
 
 	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner"
 )
 
 // checkLedger fails where it finds a violation.
-func checkLedger(ctx context.Context, d *desk, _ []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func checkLedger(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
 	report, err := op.CheckLedger(ctx)
 	if err != nil {
 		return err
@@ -33,14 +31,10 @@ func auditFlags(fs *flag.FlagSet, o *options) {
 }
 
 // showAudit tells who did what, the newest first.
-func showAudit(ctx context.Context, d *desk, _ []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func showAudit(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
 	records, err := op.Audit(ctx, d.subject, "", d.limit)
 	if err != nil {
-		return plain(err)
+		return err
 	}
 	return d.print(records, func(w io.Writer) {
 		fmt.Fprintln(w, "at\twho\tdid\tto\twhy")
@@ -50,16 +44,22 @@ func showAudit(ctx context.Context, d *desk, _ []string) error {
 	})
 }
 
-// showDeliveries lists what was sent to a partner, the latest first.
-func showDeliveries(ctx context.Context, d *desk, _ []string) error {
+// receiver reads whose webhooks a command is about, and opens the partner business.
+func (d *desk) receiver(ctx context.Context) (market.Environment, *partner.Operator, error) {
 	env, err := d.environment()
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	if d.partner == "" {
-		return usagef("-partner is required")
+		return "", nil, usagef("-partner is required")
 	}
 	op, err := d.operator(ctx)
+	return env, op, err
+}
+
+// showDeliveries lists what was sent to a partner, the latest first.
+func showDeliveries(ctx context.Context, d *desk, _ []string) error {
+	env, op, err := d.receiver(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,14 +77,7 @@ func showDeliveries(ctx context.Context, d *desk, _ []string) error {
 
 // redeliver has an event sent once more.
 func redeliver(ctx context.Context, d *desk, args []string) error {
-	env, err := d.environment()
-	if err != nil {
-		return err
-	}
-	if d.partner == "" {
-		return usagef("-partner is required")
-	}
-	op, err := d.operator(ctx)
+	env, op, err := d.receiver(ctx)
 	if err != nil {
 		return err
 	}

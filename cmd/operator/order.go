@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/sale"
 )
 
@@ -59,14 +60,10 @@ func listOrders(ctx context.Context, d *desk, _ []string) error {
 	})
 }
 
-func showOrder(ctx context.Context, d *desk, args []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func showOrder(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
 	o, err := op.Order(ctx, args[0])
 	if err != nil {
-		return plain(err)
+		return err
 	}
 	return d.printOrder(o)
 }
@@ -89,17 +86,13 @@ func (d *desk) printOrder(o sale.Order) error {
 
 // actOnOrder is the command that does an action to an order.
 func actOnOrder(a sale.Action) func(context.Context, *desk, []string) error {
-	return func(ctx context.Context, d *desk, args []string) error {
-		op, err := d.operator(ctx)
+	return withOperator(func(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+		o, err := op.Act(ctx, args[0], a, d.reason)
 		if err != nil {
 			return err
 		}
-		o, err := op.Act(ctx, args[0], a, d.reason)
-		if err != nil {
-			return plain(err)
-		}
 		return d.printOrder(o)
-	}
+	})
 }
 
 // flagDomain makes sales of a domain wait for a person; unflagDomain ends that.

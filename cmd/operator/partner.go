@@ -47,6 +47,18 @@ func (d *desk) operator(ctx context.Context) (*partner.Operator, error) {
 	return partner.NewOperator(db, keys, time.Now, name), nil
 }
 
+// withOperator is a command on the partner business, which is opened for it. What the business refuses is told in the words
+// of a terminal.
+func withOperator(do func(context.Context, *desk, *partner.Operator, []string) error) func(context.Context, *desk, []string) error {
+	return func(ctx context.Context, d *desk, args []string) error {
+		op, err := d.operator(ctx)
+		if err != nil {
+			return err
+		}
+		return plain(do(ctx, d, op, args))
+	}
+}
+
 // environment reads -env.
 func (d *desk) environment() (market.Environment, error) {
 	env := map[string]market.Environment{"live": market.Live, "sandbox": market.Sandbox}[strings.ToLower(d.env)]
@@ -100,11 +112,7 @@ func createPartner(ctx context.Context, d *desk, _ []string) error {
 	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "partner\t%s\nname\t%s\n", p.ID, p.Name) })
 }
 
-func listPartners(ctx context.Context, d *desk, _ []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func listPartners(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
 	all, err := op.Partners(ctx)
 	if err != nil {
 		return err
@@ -121,11 +129,7 @@ func listPartners(ctx context.Context, d *desk, _ []string) error {
 	})
 }
 
-func setTerms(ctx context.Context, d *desk, args []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func setTerms(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
 	all, err := op.Partners(ctx)
 	if err != nil {
 		return err
@@ -136,7 +140,7 @@ func setTerms(ctx context.Context, d *desk, args []string) error {
 		}
 		p.Terms = d.terms(p.Terms)
 		if err := op.SetTerms(ctx, p.ID, p.Terms); err != nil {
-			return plain(err)
+			return err
 		}
 		row := newPartnerRow(p)
 		return d.print(row, func(w io.Writer) {
@@ -155,24 +159,16 @@ func (d *desk) done(what, id string) error {
 	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "%s\t%s\n", id, what) })
 }
 
-func suspendPartner(ctx context.Context, d *desk, args []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func suspendPartner(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
 	if err := op.Suspend(ctx, args[0], d.reason); err != nil {
-		return plain(err)
+		return err
 	}
 	return d.done("suspended", args[0])
 }
 
-func resumePartner(ctx context.Context, d *desk, args []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func resumePartner(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
 	if err := op.Resume(ctx, args[0], d.reason); err != nil {
-		return plain(err)
+		return err
 	}
 	return d.done("resumed", args[0])
 }
@@ -207,25 +203,17 @@ func createCredential(ctx context.Context, d *desk, _ []string) error {
 	return d.printIssued(issued)
 }
 
-func rotateCredential(ctx context.Context, d *desk, args []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func rotateCredential(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
 	issued, err := op.RotateSecret(ctx, args[0], d.overlap)
 	if err != nil {
-		return plain(err)
+		return err
 	}
 	return d.printIssued(issued)
 }
 
-func revokeCredential(ctx context.Context, d *desk, args []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func revokeCredential(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
 	if err := op.RevokeCredential(ctx, args[0], d.reason); err != nil {
-		return plain(err)
+		return err
 	}
 	return d.done("revoked", args[0])
 }
@@ -241,14 +229,10 @@ type credentialRow struct {
 	Revoked     time.Time `json:"revoked_at,omitzero"`
 }
 
-func listCredentials(ctx context.Context, d *desk, _ []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func listCredentials(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
 	all, err := op.Credentials(ctx, d.partner)
 	if err != nil {
-		return plain(err)
+		return err
 	}
 	rows := make([]credentialRow, len(all))
 	for i, c := range all {
@@ -263,11 +247,7 @@ func listCredentials(ctx context.Context, d *desk, _ []string) error {
 }
 
 // seedSandbox puts the sandbox's inventory up for sale.
-func seedSandbox(ctx context.Context, d *desk, _ []string) error {
-	op, err := d.operator(ctx)
-	if err != nil {
-		return err
-	}
+func seedSandbox(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
 	report, err := op.Seed(ctx)
 	if err != nil {
 		return err
