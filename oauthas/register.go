@@ -8,9 +8,8 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
-	"time"
 
+	"github.com/namewharf/namewharf/ratelimit"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -48,8 +47,7 @@ var (
 func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 	if s.limit != nil {
 		if wait := s.limit.take(s.cfg.Address(r)); wait > 0 {
-			seconds := int((wait + time.Second - 1) / time.Second)
-			w.Header().Set("Retry-After", strconv.Itoa(seconds))
+			ratelimit.WriteRetryAfter(w.Header(), wait)
 			refuseWith(http.StatusTooManyRequests, errTooManyRequests, "too many registrations from this address").write(w)
 			return
 		}

@@ -124,19 +124,6 @@ func TestRegistrationFlood(t *testing.T) {
 	}
 }
 
-func TestLimiterForgets(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	l := newLimiter(RegistrationLimit{}, c.Now)
-	first := netip.MustParseAddr("10.0.0.0")
-	for a, i := first, 0; i < 2*maxAddresses; a, i = a.Next(), i+1 {
-		l.take(a)
-	}
-	if n := len(l.full); n > maxAddresses {
-		t.Errorf("got %d addresses, want at most %d", n, maxAddresses)
-	}
-}
-
 func FuzzRegistration(f *testing.F) {
 	f.Add([]byte(`{"redirect_uris":["https://app.example/cb"],"client_name":"Ember"}`))
 	f.Add([]byte(`{"redirect_uris":null,"grant_types":[],"client_secret":1}`))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/ratelimit"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -37,11 +38,11 @@ type admissions struct {
 type admission struct {
 	nonce  nonce
 	bucket string // empty: nothing is drawn
-	limit  *limit
+	limit  *ratelimit.Policy
 
 	done     chan struct{}
 	replayed bool
-	draw     draw
+	draw     ratelimit.Draw
 	err      error // of ours
 }
 
@@ -53,15 +54,15 @@ func newAdmissions(db *store.DB, now func() time.Time, limited bool) *admissions
 
 // admit waits until the nonce is stored. A nonce that was used before is [fault.ReplayDetected]; it draws nothing. What
 // came of the draw is no error here.
-func (a *admissions) admit(ctx context.Context, keyID, nonce string, expires int64, l *limit) (draw, error) {
+func (a *admissions) admit(ctx context.Context, keyID, nonce string, expires int64, l *ratelimit.Policy) (ratelimit.Draw, error) {
 	w := &admission{nonce: newNonce(keyID, nonce, expires), limit: l, done: make(chan struct{})}
 	if a.limited {
-		w.bucket = l.bucket(keyID)
+		w.bucket = bucket(l, keyID)
 	}
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
-		return draw{}, errShut
+		return ratelimit.Draw{}, errShut
 	}
 	a.waiting = append(a.waiting, w)
 	a.mu.Unlock()
@@ -72,13 +73,13 @@ func (a *admissions) admit(ctx context.Context, keyID, nonce string, expires int
 	select {
 	case <-w.done:
 	case <-ctx.Done():
-		return draw{}, ctx.Err()
+		return ratelimit.Draw{}, ctx.Err()
 	}
 	switch {
 	case w.err != nil:
-		return draw{}, fmt.Errorf("admit a request: %w", w.err)
+		return ratelimit.Draw{}, fmt.Errorf("admit a request: %w", w.err)
 	case w.replayed:
-		return draw{}, fault.New(fault.ReplayDetected, "the nonce was used before").
+		return ratelimit.Draw{}, fault.New(fault.ReplayDetected, "the nonce was used before").
 			WithHint("send a fresh random nonce with every request, repetitions too")
 	}
 	return w.draw, nil

@@ -191,8 +191,8 @@ func (a *API) Admit(r *http.Request, o *op.Op, h http.Header) error {
 	if err != nil {
 		return err
 	}
-	drawn.tell(h)
-	return drawn.err()
+	tell(h, drawn)
+	return refusal(drawn)
 }
 
 func classOf(method string, o *op.Op) op.Class {

@@ -6,14 +6,13 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/namewharf/namewharf/store"
-
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/ratelimit"
+	"github.com/namewharf/namewharf/store"
 )
 
 // The limit classes of the partner API.
@@ -30,72 +29,40 @@ const (
 	ReportingQuota = 30
 )
 
-var limits = map[op.Class]*limit{
-	ClassSearch:    newLimit(ClassSearch, SearchQuota),
-	ClassWrite:     newLimit(ClassWrite, WriteQuota),
-	ClassReporting: newLimit(ClassReporting, ReportingQuota),
+var limits = map[op.Class]*ratelimit.Policy{
+	ClassSearch:    newPolicy(ClassSearch, SearchQuota),
+	ClassWrite:     newPolicy(ClassWrite, WriteQuota),
+	ClassReporting: newPolicy(ClassReporting, ReportingQuota),
 }
 
-// A limit is a token bucket for each credential: a full minute's quota at once, then as much as flows back. A bucket is
-// kept as the time at which it is full again (the generic cell rate algorithm), in microseconds.
-type limit struct {
-	class  op.Class
-	quota  int64
-	every  int64    // microseconds in which one token flows back
-	policy []string // the RateLimit-Policy header
+func newPolicy(class op.Class, quota int) *ratelimit.Policy {
+	return ratelimit.NewPolicy(string(class), ratelimit.PerMinute(quota))
 }
 
-const window = int64(time.Minute / time.Microsecond)
+// bucket names the bucket of a credential: each has one for each policy. A bucket is kept as the time at which it is
+// full again, in microseconds.
+func bucket(p *ratelimit.Policy, keyID string) string { return keyID + " " + p.Name() }
 
-func newLimit(class op.Class, quota int64) *limit {
-	return &limit{class, quota, window / quota, []string{fmt.Sprintf("%q;q=%d;w=%d", string(class), quota, int(time.Minute/time.Second))}}
+// take draws a token from a bucket that is full again at a time, if there is one, and says when it is full then.
+func take(p *ratelimit.Policy, full, now int64) (d ratelimit.Draw, fullThen int64) {
+	d = p.Draw(time.Duration(full-now)*time.Microsecond, 1)
+	return d, now + int64((d.Reset()+time.Microsecond-1)/time.Microsecond)
 }
 
-// bucket names the bucket of a credential.
-func (l *limit) bucket(keyID string) string { return keyID + " " + string(l.class) }
-
-// A draw is what became of one request's token.
-type draw struct {
-	limit *limit
-	now   int64
-	full  int64 // when the bucket is full again
-	drawn bool
-}
-
-// take draws a token from a bucket that is full again at a time, if there is one.
-func (l *limit) take(full, now int64) draw {
-	full = max(full, now)
-	if full+l.every-now > window {
-		return draw{l, now, full, false}
+// tell writes the RateLimit fields of a draw, if there was one.
+func tell(h http.Header, d ratelimit.Draw) {
+	if d.Policy != nil {
+		ratelimit.WriteHeader(h, []ratelimit.Draw{d})
 	}
-	return draw{l, now, full + l.every, true}
 }
 
-// tell writes the RateLimit fields (draft-ietf-httpapi-ratelimit-headers-11), named as net/http canonicalises them.
-func (d draw) tell(h http.Header) {
-	if d.limit == nil {
-		return
-	}
-	const second = int64(time.Second / time.Microsecond)
-	missing := d.full - d.now
-	left := append(make([]byte, 0, 40), '"')
-	left = append(left, d.limit.class...)
-	left = append(left, `";r=`...)
-	left = strconv.AppendInt(left, (window-missing)/d.limit.every, 10)
-	left = append(left, ";t="...)
-	left = strconv.AppendInt(left, (missing+second-1)/second, 10)
-	h["Ratelimit-Policy"] = d.limit.policy
-	h["Ratelimit"] = []string{string(left)}
-}
-
-// err is nil for a token that was drawn.
-func (d draw) err() error {
-	if d.limit == nil || d.drawn {
+// refusal is nil for a token that was drawn.
+func refusal(d ratelimit.Draw) error {
+	if !d.Refused() {
 		return nil
 	}
-	wait := time.Duration(d.full+d.limit.every-d.now-window) * time.Microsecond
-	return fault.New(fault.RateLimited, "the limit %q of %d a minute is used up", string(d.limit.class), d.limit.quota).
-		WithHint("wait the seconds in Retry-After").WithRetry(wait)
+	detail, hint := d.Reason()
+	return fault.New(fault.RateLimited, "%s", detail).WithHint("%s", hint).WithRetry(d.Wait())
 }
 
 // drawAll draws a token for each request of a group that is not replayed and draws on a bucket at all.
@@ -117,8 +84,9 @@ func drawAll(ctx context.Context, tx store.Tx, group []*admission, now int64) er
 		if w.replayed || w.bucket == "" {
 			continue
 		}
-		if w.draw = w.limit.take(full[w.bucket], now); w.draw.drawn {
-			full[w.bucket], drawn[w.bucket] = w.draw.full, true
+		var then int64
+		if w.draw, then = take(w.limit, full[w.bucket], now); !w.draw.Refused() {
+			full[w.bucket], drawn[w.bucket] = then, true
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !drawn[name] })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/ratelimit"
 	"github.com/namewharf/namewharf/serve/door"
 )
 
@@ -180,9 +181,7 @@ func (a *answer) error(err error) {
 	f := a.expose(err)
 	h := a.w.Header()
 	h.Set("Cache-Control", "no-store")
-	if wait := f.RetrySeconds(); wait > 0 {
-		h.Set("Retry-After", strconv.Itoa(wait))
-	}
+	ratelimit.WriteRetryAfter(h, f.Retry)
 	switch f.Code {
 	case fault.AuthenticationRequired, fault.InvalidToken, fault.InsufficientScope:
 		h.Set("Www-Authenticate", a.guard.door.Challenge(a.resource, f))

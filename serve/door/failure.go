@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/ratelimit"
 )
 
 // A Failure is the body of every error answer.
@@ -59,9 +60,7 @@ func (d *Door) WriteError(w http.ResponseWriter, r *http.Request, resource strin
 	}
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	if wait := f.RetrySeconds(); wait > 0 {
-		h.Set("Retry-After", strconv.Itoa(wait))
-	}
+	ratelimit.WriteRetryAfter(h, f.Retry)
 	if resource != "" && challenged(f.Code) {
 		h.Set("Www-Authenticate", d.Challenge(resource, f))
 	}

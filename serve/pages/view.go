@@ -17,6 +17,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/ratelimit"
 	"github.com/namewharf/namewharf/serve/door"
 )
 
@@ -42,7 +43,7 @@ func seeOther(to string) answer { return answer{to: to} }
 // A problem is what went wrong with a form, in words for who filled it in.
 type problem struct {
 	Text, Field string
-	retry       int
+	retry       time.Duration
 }
 
 // problemOf turns a fault into a problem; other errors are ours, and returned.
@@ -51,7 +52,7 @@ func problemOf(err error) (*problem, int, error) {
 	if !errors.As(err, &f) || f.Code == fault.Internal {
 		return nil, 0, err
 	}
-	pr := &problem{Text: sentences(f), retry: f.RetrySeconds()}
+	pr := &problem{Text: sentences(f), retry: f.Retry}
 	if len(f.Fields) > 0 {
 		pr.Field = f.Fields[0].Field
 	}
@@ -155,8 +156,8 @@ func (p *Pages) send(v *visit, a answer) {
 		p.door.WriteError(v.w, v.Request, "", fmt.Errorf("render the page %s: %w", a.page, err))
 		return
 	}
-	if a.problem != nil && a.problem.retry > 0 {
-		h.Set("Retry-After", strconv.Itoa(a.problem.retry))
+	if a.problem != nil {
+		ratelimit.WriteRetryAfter(h, a.problem.retry)
 	}
 	h.Set("Content-Security-Policy", policy(a.formAction, a.script))
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -176,9 +177,7 @@ func (p *Pages) fail(v *visit, err error) {
 	if f.Code == fault.Internal {
 		a.data = failure{Text: "Something failed on our side. Please try again in a moment.", Request: door.RequestID(v.Context())}
 	}
-	if s := f.RetrySeconds(); s > 0 {
-		v.w.Header().Set("Retry-After", strconv.Itoa(s))
-	}
+	ratelimit.WriteRetryAfter(v.w.Header(), f.Retry)
 	p.send(v, a)
 }
 

@@ -1,0 +1,70 @@
+package ratelimit
+
+import (
+	"hash/maphash"
+	"net/netip"
+)
+
+// Layers limit clients by where they come from: a host, which is an IPv4 address or the /64 that one IPv6 subscriber
+// has, within the /48 that one site has (RFC 6177), within all there are. Each layer lets through a few times more than
+// the one below, so that whoever owns many addresses is held by the next layer. An IPv4 address belongs to no site.
+type Layers struct {
+	Host *Policy
+	Site *Policy // nil: hosts are not held together
+	All  *Policy // nil: nor are all clients
+}
+
+// Policies are those that are not nil.
+func (y Layers) Policies() []*Policy {
+	var all []*Policy
+	for _, p := range []*Policy{y.Host, y.Site, y.All} {
+		if p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Draws appends a draw on each layer for a client at the address.
+func (l *Limiter) Draws(draws []Draw, y Layers, client netip.Addr, count int) []Draw {
+	draws = append(draws, Draw{Policy: y.Host, Key: l.Network(Host(client)), Count: count})
+	if site, ok := Site(client); ok && y.Site != nil {
+		draws = append(draws, Draw{Policy: y.Site, Key: l.Network(site), Count: count})
+	}
+	if y.All != nil {
+		draws = append(draws, Draw{Policy: y.All, Key: 0, Count: count})
+	}
+	return draws
+}
+
+// Network is the key of a network.
+func (l *Limiter) Network(p netip.Prefix) Key {
+	var b [18]byte // the first byte is none that a name begins with
+	address := p.Addr().As16()
+	b[1] = byte(p.Bits())
+	copy(b[2:], address[:])
+	return Key(maphash.Bytes(l.seed, b[:]))
+}
+
+// Host is the network that stands for one client: an IPv4 address, or the /64 of an IPv6 address. Connections without
+// an address are one client.
+func Host(a netip.Addr) netip.Prefix { return network(a, 64) }
+
+// Site is the /48 of an IPv6 address. Others have none.
+func Site(a netip.Addr) (p netip.Prefix, ok bool) {
+	p = network(a, 48)
+	return p, p.IsValid() && p.Addr().Is6()
+}
+
+// network is a prefix of an address that may be an IPv4 address in an IPv6 one, or have a zone.
+func network(a netip.Addr, bits int) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	if a.Is4() {
+		bits = 32
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
