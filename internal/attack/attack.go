@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The sizes of an attack.
+const (
+	small = "small" // some seconds, for the tests
+	full  = "full"  // as docs/attacks.md has its figures
+)
+
+// attacks are all there are, by name: one file each.
+var attacks = map[string]attack{
+	"bodies": {run: stalledBodies},
+}
+
+// An attack is one way of doing harm.
+type attack struct {
+	// flags are those of the server beside -demo, -addr and -data; dir is an empty directory of its own. nil: none.
+	flags func(dir string) ([]string, error)
+
+	// run attacks the server until it has done what it can or ctx ends, and counts the outcomes in the report. It
+	// bounds its time and its connections itself, by the size, and leaves no goroutine behind.
+	run func(ctx context.Context, s *server, size string, r *report) error
+}
+
+// longest is how long an attack may take, its server's start included.
+const longest = 5 * time.Minute
+
+// settles is how long the server may take to let go of what the attack took.
+const settles = 3 * time.Second
+
+// carryOut starts the program, attacks it with an honest client beside, and reports.
+func (a attack) carryOut(ctx context.Context, program, dir, size string) (*report, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	var flags []string
+	if a.flags != nil {
+		var err error
+		if flags, err = a.flags(dir); err != nil {
+			return nil, err
+		}
+	}
+	s, err := start(ctx, program, dir, flags)
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	r := &report{outcomes: map[string]int{}}
+	client := newHonest(s)
+	client.ask(ctx) // so that what the first search costs is no harm of the attack
+	client.waits, client.failed = nil, 0
+	if r.before, err = s.memory(); err != nil {
+		return nil, err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	var beside sync.WaitGroup
+	beside.Go(func() { client.work(watching) })
+	beside.Go(func() { r.during = s.peak(watching) })
+	err = a.run(ctx, s, size, r)
+	stop()
+	beside.Wait()
+	r.waits, r.failed = client.waits, client.failed
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(settles):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	r.after, err = s.memory()
+	return r, err
+}
+
+// A report is what an attack cost.
+type report struct {
+	before, during, after int64 // memory of the server in bytes; during the attack its highest
+
+	waits  []time.Duration // of the honest client, for answers of status 200
+	failed int             // requests of the honest client that were answered otherwise, or not within 10 s
+
+	mu       sync.Mutex
+	outcomes map[string]int // of what the attacker did
+}
+
+// count counts an outcome of something that the attacker did.
+func (r *report) count(outcome string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outcomes[outcome]++
+}
+
+// above is the memory that the attack took at its highest, in bytes.
+func (r *report) above() int64 { return r.during - r.before }
+
+// wait is the time within which that part of the honest client's requests was answered.
+func (r *report) wait(part float64) time.Duration {
+	if len(r.waits) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(r.waits))
+	return sorted[int(part*float64(len(sorted)-1))]
+}
+
+// String is the report as a table.
+func (r *report) String() string {
+	const mb = 1e6
+	var b strings.Builder
+	fmt.Fprintf(&b, "memory of the server   %.0f MB before, %.0f MB during (%+.0f MB), %.0f MB after\n",
+		float64(r.before)/mb, float64(r.during)/mb, float64(r.above())/mb, float64(r.after)/mb)
+	fmt.Fprintf(&b, "an honest client       %d answered, %d not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.waits), r.failed,
+		r.wait(0.5).Round(time.Microsecond), r.wait(0.99).Round(time.Microsecond), r.wait(1).Round(time.Microsecond))
+	outcomes := make([]string, 0, len(r.outcomes))
+	for outcome := range r.outcomes {
+		outcomes = append(outcomes, outcome)
+	}
+	slices.Sort(outcomes)
+	for _, outcome := range outcomes {
+		fmt.Fprintf(&b, "what the attacker got  %6d × %s\n", r.outcomes[outcome], outcome)
+	}
+	return b.String()
+}
