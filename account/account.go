@@ -74,9 +74,25 @@ type Config struct {
 
 	Unlimited bool // nobody is slowed down, and mail is not rationed: for tests on loopback
 
+	// Audit keeps, in the transaction of the change, what the operator does to accounts; nil: nobody does.
+	Audit Auditor
+
 	// OnRevokeAll is called in the transaction in which all sessions of an account end because its credentials
 	// changed, so that what was granted with them ends too. It may be nil.
 	OnRevokeAll func(ctx context.Context, tx store.Tx, accountID string) error
+}
+
+// An Auditor keeps who did what.
+type Auditor interface {
+	Record(ctx context.Context, tx store.Tx, action, subject string, details map[string]any) error
+}
+
+// audit tells the auditor, if there is one.
+func (a *Accounts) audit(ctx context.Context, tx store.Tx, action, subject string) error {
+	if a.cfg.Audit == nil {
+		return nil
+	}
+	return a.cfg.Audit.Record(ctx, tx, action, subject, nil)
 }
 
 // Accounts are the people of one database. It is safe for concurrent use.
@@ -226,7 +242,10 @@ func (a *Accounts) Create(ctx context.Context, email, password string) (Account,
 		if fresh, err := insertAccount(ctx, tx, row, a.now()); err != nil || !fresh {
 			return cmp.Or(err, error(fault.New(fault.Conflict, "the e-mail address has an account already")))
 		}
-		return note(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, Detail: "by the operator"})
+		if err := note(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, Detail: "by the operator"}); err != nil {
+			return err
+		}
+		return a.audit(ctx, tx, "account.create", row.ID)
 	})
 	if err != nil {
 		return Account{}, fmt.Errorf("create an account: %w", err)

@@ -66,7 +66,10 @@ func (a *Accounts) link(ctx context.Context, p purpose, accountID string) (addre
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
 		token, err := a.newToken(ctx, tx, p, accountID)
 		address = a.cfg.BaseURL + purposePath[p] + "?" + url.Values{TokenParameter: {token}}.Encode()
-		return err
+		if err != nil || p != byOperator {
+			return err
+		}
+		return a.audit(ctx, tx, "account.link", accountID)
 	})
 	return address, err
 }
@@ -242,7 +245,10 @@ func (a *Accounts) Invite(ctx context.Context) (address string, err error) {
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
 		token, err := a.newToken(ctx, tx, toSignUp, "")
 		address = a.cfg.BaseURL + SignUpPath + "?" + url.Values{InviteParameter: {token}}.Encode()
-		return err
+		if err != nil {
+			return err
+		}
+		return a.audit(ctx, tx, "account.invite", "")
 	})
 	if err != nil {
 		return "", fmt.Errorf("invite: %w", err)

@@ -119,7 +119,7 @@ func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (Delivery, err
 			return missing
 		}
 		d = rows[0].delivery(row.advanced)
-		return nil
+		return l.audit(ctx, tx, s, "webhook.redeliver", id, map[string]any{})
 	})
 	if err != nil {
 		return Delivery{}, within("deliver again", err)

@@ -65,12 +65,37 @@ func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (En
 			}
 		}
 		row.secret = l.cfg.Secrets.Seal([]byte(secret), s.sealContext())
-		return putEndpoint(ctx, tx, s, row, now)
+		if err := putEndpoint(ctx, tx, s, row, now); err != nil {
+			return err
+		}
+		details := map[string]any{"after": hostOf(rawURL)}
+		if found {
+			details["before"], details["was_active"] = hostOf(had.url), had.active
+		}
+		return l.audit(ctx, tx, s, "webhook.register", s.Partner, details)
 	})
 	if err != nil {
 		return Endpoint{}, within("register a webhook", err)
 	}
 	return row.endpoint(), nil
+}
+
+// audit tells the auditor, if there is one.
+func (l *Log) audit(ctx context.Context, tx store.Tx, s Stream, action, subject string, details map[string]any) error {
+	if l.cfg.Audit == nil {
+		return nil
+	}
+	details["environment"] = s.Environment
+	return l.cfg.Audit(ctx, tx, s, action, subject, details)
+}
+
+// hostOf is what the audit log shows of the address of an endpoint: its path and query may hold a token of the partner's.
+func hostOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // sealContext ties a sealed secret to its stream.
@@ -113,7 +138,10 @@ func (l *Log) Unregister(ctx context.Context, s Stream) error {
 		if err == nil && !found {
 			err = errNoEndpoint
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return l.audit(ctx, tx, s, "webhook.remove", s.Partner, map[string]any{})
 	})
 	if err != nil {
 		return within("remove a webhook", err)

@@ -66,6 +66,9 @@ type Config struct {
 	Now     func() time.Time // nil: the store's clock
 	Logger  *slog.Logger     // of the courier; nil: silent
 
+	// Audit keeps, in the transaction of the change, what was done to webhooks; nil: nobody does.
+	Audit func(ctx context.Context, tx store.Tx, s Stream, action, subject string, details map[string]any) error
+
 	Allow    []netip.Prefix // addresses that webhooks may reach although they are not public, loopback ones without TLS
 	RootCAs  *x509.CertPool // nil: the system's
 	Resolver *net.Resolver  // nil: the system's

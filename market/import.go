@@ -1,6 +1,7 @@
 package market
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,19 @@ type ImportOptions struct {
 	// lets every name of at least two labels pass.
 	Suffix func(fqdn.Name) error
 
+	// Audit keeps, in the transactions of the change, what was taken; nil: nobody does. Action is what it is told of, and
+	// "listing.import" where that is empty; Source says where the names come from, such as the name of a file.
+	Audit  Auditor
+	Action string
+	Source string
+
 	// Progress is told how many rows are done, of how many. It may be nil.
 	Progress func(done, total int)
+}
+
+// An Auditor keeps who did what, in the transaction of the change.
+type Auditor interface {
+	Record(ctx context.Context, tx store.Tx, action, subject string, details map[string]any) error
 }
 
 // A Report is what [Import] did, or would have done.
@@ -156,6 +168,9 @@ func (i *importer) atOnce(ctx context.Context) error {
 		if len(all.bad) > 0 {
 			return errBad
 		}
+		if err := i.audit(ctx, tx, all); err != nil {
+			return err
+		}
 		return i.settle(ctx, tx)
 	})
 	if err != nil && !errors.Is(err, errBad) {
@@ -175,7 +190,10 @@ func (i *importer) byBatch(ctx context.Context) error {
 		var some tally
 		err := i.db.Tx(ctx, func(tx store.Tx) error {
 			some = tally{}
-			return i.write(ctx, tx, i.drafts[at:min(at+batch, len(i.drafts))], &some, at)
+			if err := i.write(ctx, tx, i.drafts[at:min(at+batch, len(i.drafts))], &some, at); err != nil {
+				return err
+			}
+			return i.audit(ctx, tx, some)
 		})
 		if err != nil {
 			return err
@@ -185,6 +203,18 @@ func (i *importer) byBatch(ctx context.Context) error {
 	}
 	i.report.Applied = true
 	return i.db.Tx(ctx, func(tx store.Tx) error { return i.settle(ctx, tx) })
+}
+
+// audit tells the auditor what a transaction changed. An import that changes nothing is told of too: somebody meant it to.
+func (i *importer) audit(ctx context.Context, tx store.Tx, t tally) error {
+	if i.options.Audit == nil {
+		return nil
+	}
+	details := map[string]any{"created": t.created, "updated": t.updated, "unchanged": t.unchanged}
+	if i.options.Source != "" {
+		details["source"] = i.options.Source
+	}
+	return i.options.Audit.Record(ctx, tx, cmp.Or(i.options.Action, "listing.import"), string(i.options.Environment), details)
 }
 
 // settle makes PostgreSQL look at the table as it is now. It keeps the plans that it made for an empty table, which go

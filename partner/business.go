@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/ledger"
@@ -22,15 +23,32 @@ type business struct {
 	events *event.Log
 }
 
-func newBusiness(db *store.DB, keys *Keys, now func() time.Time, log *slog.Logger, allow []netip.Prefix) business {
-	events := event.New(event.Config{DB: db, Now: now, Logger: log, Allow: allow, Secrets: keys})
+// newBusiness joins them. The author is who changes the webhooks of a stream, for the audit log.
+func newBusiness(db *store.DB, keys *Keys, now func() time.Time, log *slog.Logger, allow []netip.Prefix, author func(event.Stream) audit.Author) business {
+	events := event.New(event.Config{
+		DB: db, Now: now, Logger: log, Allow: allow, Secrets: keys,
+		Audit: func(ctx context.Context, tx store.Tx, s event.Stream, action, subject string, details map[string]any) error {
+			return author(s).Record(ctx, tx, action, subject, details)
+		},
+	})
 	return business{
 		events: events,
 		desk: sale.New(sale.Config{
-			DB: db, Inventory: shelf{db}, Books: books{}, Events: emitter{events}, Sealer: quoteKeys{keys}, Now: now,
+			DB: db, Inventory: shelf{db}, Books: books{}, Events: emitter{events}, Audit: auditor{now},
+			Sealer: quoteKeys{keys}, Now: now,
 		}),
 	}
 }
+
+// An auditor is the audit log as sales write to it.
+type auditor struct{ now func() time.Time }
+
+func (a auditor) Record(ctx context.Context, tx store.Tx, by sale.Actor, action, subject string, details map[string]any) error {
+	return audit.Author{Name: by.Name, Reason: by.Reason, Now: a.now}.Record(ctx, tx, action, subject, details)
+}
+
+// actorOf is the name of a partner in the audit log.
+func actorOf(partnerID string) string { return "partner " + partnerID }
 
 // seller is the party as package sale knows it.
 func (p Party) seller() sale.Party {

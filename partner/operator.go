@@ -1,14 +1,17 @@
 package partner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
@@ -25,7 +28,7 @@ type Operator struct {
 	db   *store.DB
 	keys *Keys
 	now  func() time.Time
-	name string
+	by   audit.Author
 	business
 }
 
@@ -34,7 +37,15 @@ func NewOperator(db *store.DB, keys *Keys, now func() time.Time, name string) *O
 	if name == "" {
 		panic("partner: the operator has no name")
 	}
-	return &Operator{db, keys, now, name, newBusiness(db, keys, now, slog.New(slog.DiscardHandler), nil)}
+	o := &Operator{db: db, keys: keys, now: now, by: audit.Author{Name: name, Now: now}}
+	o.business = newBusiness(db, keys, now, slog.New(slog.DiscardHandler), nil, func(event.Stream) audit.Author { return o.by })
+	return o
+}
+
+// Because gives a reason, for the audit log, to what is done without one of its own.
+func (o *Operator) Because(reason string) *Operator {
+	o.by.Reason = reason
+	return o
 }
 
 // A Partner is who sells our names.
@@ -67,6 +78,11 @@ func (t Terms) check() error {
 	return nil
 }
 
+// details are the terms as the audit log shows them.
+func (t Terms) details() map[string]any {
+	return map[string]any{"review_limit_cents": t.ReviewLimitCents, "service_bp": t.Rates.Service, "partner_bp": t.Rates.Partner, "broker_bp": t.Rates.Broker, "referral_bp": t.Rates.Referral}
+}
+
 // CreatePartner makes a partner. It fails with [fault.Validation].
 func (o *Operator) CreatePartner(ctx context.Context, name string, terms Terms) (Partner, error) {
 	name = strings.TrimSpace(name)
@@ -81,7 +97,7 @@ func (o *Operator) CreatePartner(ctx context.Context, name string, terms Terms) 
 		if err := insertPartner(ctx, tx, p); err != nil {
 			return err
 		}
-		return o.record(ctx, tx, "partner.create", p.ID, name)
+		return o.by.Record(ctx, tx, "partner.create", p.ID, map[string]any{"name": name, "terms": terms.details()})
 	})
 	if err != nil {
 		return Partner{}, fmt.Errorf("create a partner: %w", err)
@@ -106,9 +122,21 @@ func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms Terms) 
 	if err := terms.check(); err != nil {
 		return err
 	}
-	return o.change(ctx, "partner.terms", partnerID, "", errNoPartner, func(tx store.Tx) (int64, error) {
-		return updateTerms(ctx, tx, partnerID, terms)
+	err := o.db.Tx(ctx, func(tx store.Tx) error {
+		all, err := selectPartners(ctx, tx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(p Partner) bool { return p.ID == partnerID })
+		if at < 0 {
+			return errNoPartner()
+		}
+		if _, err := updateTerms(ctx, tx, partnerID, terms); err != nil {
+			return err
+		}
+		return o.by.Record(ctx, tx, "partner.terms", partnerID, map[string]any{"before": all[at].Terms.details(), "after": terms.details()})
 	})
+	return within("change terms", err)
 }
 
 // Suspend refuses all credentials of a partner until [Operator.Resume]. It fails with [fault.NotFound].
@@ -137,7 +165,9 @@ func (o *Operator) change(ctx context.Context, action, subject, reason string, m
 		if err != nil {
 			return err
 		}
-		return o.record(ctx, tx, action, subject, reason)
+		by := o.by
+		by.Reason = cmp.Or(reason, by.Reason)
+		return by.Record(ctx, tx, action, subject, nil)
 	})
 	return within(action, err)
 }
@@ -145,11 +175,6 @@ func (o *Operator) change(ctx context.Context, action, subject, reason string, m
 func errNoPartner() error { return fault.New(fault.NotFound, "there is no such partner") }
 func errNoCredential() error {
 	return fault.New(fault.NotFound, "there is no such credential, or it is revoked")
-}
-
-// record writes a line of the audit log.
-func (o *Operator) record(ctx context.Context, tx store.Tx, action, subject, reason string) error {
-	return o.desk.Record(ctx, tx, o.name, action, subject, reason)
 }
 
 // A Credential is what a partner signs with, without its secrets.
@@ -189,7 +214,7 @@ func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env E
 		if err := o.insertSecret(ctx, tx, c.KeyID, 1, issued.Secret); err != nil {
 			return err
 		}
-		return o.record(ctx, tx, "credential.create", c.KeyID, strings.Join(given, " "))
+		return o.by.Record(ctx, tx, "credential.create", c.KeyID, map[string]any{"partner": partnerID, "environment": env, "scopes": given})
 	})
 	if store.IsForeignKey(err) {
 		return Issued{}, errNoPartner()
@@ -226,7 +251,7 @@ func (o *Operator) RotateSecret(ctx context.Context, keyID string, overlap time.
 		if err := o.insertSecret(ctx, tx, keyID, last+1, issued.Secret); err != nil {
 			return err
 		}
-		return o.record(ctx, tx, "credential.rotate", keyID, "the secret before ends in "+overlap.String())
+		return o.by.Record(ctx, tx, "credential.rotate", keyID, map[string]any{"overlap": overlap.String()})
 	})
 	if err != nil {
 		return Issued{}, within("rotate a secret", err)
@@ -274,7 +299,7 @@ func (o *Operator) Act(ctx context.Context, id string, a sale.Action, reason str
 	if err != nil {
 		return sale.Order{}, err
 	}
-	by := sale.Actor{Name: o.name, Reason: reason}
+	by := o.actor(reason)
 	err = o.db.Tx(ctx, func(tx store.Tx) error {
 		now, err := timeOf(ctx, tx, o.now(), Party{Partner: before.Partner, Environment: Environment(before.Environment)})
 		if err != nil {
@@ -286,17 +311,21 @@ func (o *Operator) Act(ctx context.Context, id string, a sale.Action, reason str
 	return acted, err
 }
 
+func (o *Operator) actor(reason string) sale.Actor {
+	return sale.Actor{Name: o.by.Name, Reason: cmp.Or(reason, o.by.Reason)}
+}
+
 // Flag makes sales of a domain wait for a person from now on; Unflag ends that.
 func (o *Operator) Flag(ctx context.Context, domain fqdn.Name, reason string) error {
 	return o.db.Tx(ctx, func(tx store.Tx) error {
-		return o.desk.Flag(ctx, tx, domain, sale.Actor{Name: o.name, Reason: reason})
+		return o.desk.Flag(ctx, tx, domain, o.actor(reason))
 	})
 }
 
 // Unflag ends what Flag began. Orders that are held stay so until they are cleared.
 func (o *Operator) Unflag(ctx context.Context, domain fqdn.Name, reason string) error {
 	return o.db.Tx(ctx, func(tx store.Tx) error {
-		return o.desk.Unflag(ctx, tx, domain, sale.Actor{Name: o.name, Reason: reason})
+		return o.desk.Unflag(ctx, tx, domain, o.actor(reason))
 	})
 }
 
@@ -310,12 +339,7 @@ func (o *Operator) Deliveries(ctx context.Context, partnerID string, env Environ
 
 // Redeliver has an event sent to a partner once more. It fails with [fault.NotFound] and [fault.Conflict].
 func (o *Operator) Redeliver(ctx context.Context, partnerID string, env Environment, id string) (event.Delivery, error) {
-	d, err := o.events.Redeliver(ctx, Party{Partner: partnerID, Environment: env}.stream(), id)
-	if err != nil {
-		return event.Delivery{}, err
-	}
-	err = o.db.Tx(ctx, func(tx store.Tx) error { return o.record(ctx, tx, "webhook.redeliver", id, "") })
-	return d, err
+	return o.events.Redeliver(ctx, Party{Partner: partnerID, Environment: env}.stream(), id)
 }
 
 // CheckLedger holds the ledger against itself and against the orders.
@@ -323,20 +347,16 @@ func (o *Operator) CheckLedger(ctx context.Context) (ledger.Report, error) {
 	return ledger.Check(ctx, o.db, claims)
 }
 
-// Audit is what operators and partners did, the newest first: at most limit lines before the one with the id, from the
-// newest on where that is empty, and only about the subject where that is not.
-func (o *Operator) Audit(ctx context.Context, subject, before string, limit int) ([]sale.Record, error) {
-	return o.desk.Records(ctx, subject, before, limit)
+// Audit is what operators and partners did, as far as the filter chooses it, the newest first.
+func (o *Operator) Audit(ctx context.Context, f audit.Filter) ([]audit.Line, error) {
+	return audit.Lines(ctx, o.db, f)
 }
 
-// Seed puts the inventory of the sandbox up for sale, see [Seed].
+// Seed puts the inventory of the sandbox up for sale: some 290 names under .example and .test with made-up prices, always
+// the same. Names that were sold meanwhile stay sold, and are told in the report as bad rows.
 func (o *Operator) Seed(ctx context.Context) (market.Report, error) {
-	report, err := Seed(ctx, o.db)
-	if err != nil {
-		return report, err
-	}
-	return report, o.db.Tx(ctx, func(tx store.Tx) error {
-		return o.record(ctx, tx, "sandbox.seed", string(market.Sandbox), fmt.Sprintf("%d names", report.Rows-len(report.Bad)))
+	return market.Import(ctx, o.db, strings.NewReader(seed()), market.ImportOptions{
+		Environment: market.Sandbox, Partial: true, Audit: o.by, Action: "sandbox.seed",
 	})
 }
 

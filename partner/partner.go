@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
@@ -68,7 +69,9 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 	if cfg.Suffixes == nil {
 		cfg.Suffixes = fqdn.NewSuffixes(nil, nil)
 	}
-	b := newBusiness(cfg.DB, cfg.Keys, cfg.Now, cfg.Logger, cfg.Webhooks)
+	b := newBusiness(cfg.DB, cfg.Keys, cfg.Now, cfg.Logger, cfg.Webhooks, func(s event.Stream) audit.Author {
+		return audit.Author{Name: actorOf(s.Partner), Now: cfg.Now}
+	})
 	a := &API{
 		cfg:         cfg,
 		credentials: newCredentials(cfg.DB, cfg.Keys, cfg.Now),

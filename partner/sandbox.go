@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
@@ -89,6 +90,10 @@ func (a *API) advance(ctx context.Context, tx store.Tx, p Party, now time.Time, 
 	if err := a.events.Advance(ctx, tx, p.stream(), by); err != nil {
 		return ClockOut{}, err
 	}
+	author := audit.Author{Name: actorOf(p.Partner), Now: a.cfg.Now}
+	if err := author.Record(ctx, tx, "clock.advance", p.Partner, map[string]any{"by": by.String(), "ahead": (time.Duration(ahead) * time.Microsecond).String()}); err != nil {
+		return ClockOut{}, err
+	}
 	return ClockOut{Now: now.Add(by).UTC().Truncate(time.Microsecond), AheadSeconds: ahead / time.Second.Microseconds()}, nil
 }
 
@@ -132,7 +137,7 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 			if err != nil {
 				return op.Answer{}, err
 			}
-			by := sale.Actor{Name: "partner " + p.Partner, Reason: "sandbox", Party: p.seller()}
+			by := sale.Actor{Name: actorOf(p.Partner), Reason: "sandbox", Party: p.seller()}
 			answer, did, err := once(ctx, a, http.StatusOK, false, func(ctx context.Context, tx store.Tx, now time.Time) (sale.Order, error) {
 				action, err := in.Play.action(o)
 				if err != nil {

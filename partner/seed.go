@@ -1,15 +1,11 @@
 package partner
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"hash/fnv"
 	"strconv"
 	"strings"
-
-	"github.com/namewharf/namewharf/market"
-	"github.com/namewharf/namewharf/store"
 )
 
 // The names of the sandbox are made of these, each of the first with each of the second. Their suffixes belong to nobody
@@ -67,10 +63,4 @@ func seed() string {
 	}
 	w.Flush()
 	return b.String()
-}
-
-// Seed puts the inventory of the sandbox up for sale: some 290 names under .example and .test with made-up prices, always
-// the same. Names that were sold meanwhile stay sold, and are told in the report as bad rows.
-func Seed(ctx context.Context, db *store.DB) (market.Report, error) {
-	return market.Import(ctx, db, strings.NewReader(seed()), market.ImportOptions{Environment: market.Sandbox, Partial: true})
 }

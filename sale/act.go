@@ -212,13 +212,25 @@ func (d *Desk) follow(ctx context.Context, tx store.Tx, o *Order, r rule, by Act
 			return Refund{}, err
 		}
 	}
-	if err := d.Record(ctx, tx, by.Name, "order."+string(r.action), o.PublicID, by.Reason); err != nil {
+	if err := d.record(ctx, tx, by, "order."+string(r.action), o.PublicID, o.lastMove()); err != nil {
 		return Refund{}, err
 	}
 	if r.event == "" {
 		return refund, nil
 	}
 	return refund, d.emit(ctx, tx, r.event, *o, now)
+}
+
+// lastMove is what the last step changed, for the audit log.
+func (o Order) lastMove() map[string]any {
+	details := map[string]any{"after": o.Status}
+	if n := len(o.Timeline); n > 1 {
+		details["before"] = o.Timeline[n-2].Status
+	}
+	if o.Review != "" {
+		details["review"] = o.Review
+	}
+	return details
 }
 
 // relist puts the name of an undone order up for sale again, unless it has gone its own way meanwhile: sold to another, or

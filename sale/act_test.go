@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/ledger"
@@ -240,9 +241,9 @@ func TestARefund(t *testing.T) {
 		if n := d.count(`SELECT COUNT(*) FROM refunds WHERE order_id = $1 AND reason = 'buyer withdrew'`, o.PublicID); n != 1 {
 			t.Errorf("got %d refunds with that reason, want 1", n)
 		}
-		records, err := d.Records(t.Context(), o.PublicID, "", 10)
+		records, err := audit.Lines(t.Context(), d.db, audit.Filter{Subject: o.PublicID})
 		if err != nil || len(records) != 1 || records[0].Actor != "partner prt_1" || records[0].Action != "order.refund" ||
-			records[0].Reason != "buyer withdrew" {
+			records[0].Reason != "buyer withdrew" || string(records[0].Details) != `{"after":"REFUNDED","before":"EXTERNALLY_PAID"}` {
 			t.Errorf("audit log: got %+v, %v", records, err)
 		}
 		d.mustPlace(other, ember) // it is for sale again

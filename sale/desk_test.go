@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/ledger"
@@ -86,6 +87,13 @@ func (events) Emit(ctx context.Context, tx store.Tx, p sale.Party, kind string, 
 	return err
 }
 
+// auditor is the real audit log.
+type auditor struct{ now func() time.Time }
+
+func (a auditor) Record(ctx context.Context, tx store.Tx, by sale.Actor, action, subject string, details map[string]any) error {
+	return audit.Author{Name: by.Name, Reason: by.Reason, Now: a.now}.Record(ctx, tx, action, subject, details)
+}
+
 // A desk is a sale.Desk in a world of the test's.
 type desk struct {
 	*sale.Desk
@@ -133,7 +141,7 @@ func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
 // newDesk is a desk with ember.example for sale.
 func newDesk(t testing.TB, db *store.DB, c *clock) *desk {
 	t.Helper()
-	d := &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}}), t, db, c}
+	d := &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Audit: auditor{c.now}}), t, db, c}
 	d.exec(`CREATE TABLE test_streams (partner TEXT PRIMARY KEY, last BIGINT NOT NULL)`)
 	d.exec(`CREATE TABLE test_events (partner TEXT, number BIGINT, kind TEXT, order_id TEXT, status TEXT, at BIGINT, PRIMARY KEY (partner, number))`)
 	d.list(ember)

@@ -29,7 +29,7 @@ func Example() {
 	}
 	defer db.Close()
 	ember := fqdn.MustParse("ember.example")
-	desk := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: told{}})
+	desk := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: told{}, Audit: auditor{time.Now}})
 	seller := market.Seller{Environment: market.Sandbox, ID: "acc_1"}
 	partner := sale.Party{Partner: "prt_1", Environment: "SANDBOX", Terms: sale.Terms{ServiceBP: 1500}}
 

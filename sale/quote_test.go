@@ -185,7 +185,7 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		db := storetest.Open(t, cfg)
 		first := newDesk(t, db, c)
 		process := func() *desk {
-			return &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Sealer: labeller{}}), t, db, c}
+			return &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Audit: auditor{c.now}, Sealer: labeller{}}), t, db, c}
 		}
 		first.Desk = process().Desk
 		second := process()
@@ -229,7 +229,7 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		keys(3)
 		accepts("the key that has had its time", second, q4.QuoteID)
 
-		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Sealer: stranger{}}).Quote(t.Context(), party, ember, c.now())
+		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Audit: auditor{c.now}, Sealer: stranger{}}).Quote(t.Context(), party, ember, c.now())
 		if err == nil || errors.As(err, new(*fault.Error)) {
 			t.Errorf("keys that cannot be opened: got %v, want a failure of ours", err)
 		}

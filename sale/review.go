@@ -3,7 +3,6 @@ package sale
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/store"
@@ -32,7 +31,7 @@ func (d *Desk) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bo
 	if on {
 		action = "domain.flag"
 	}
-	return d.Record(ctx, tx, by.Name, action, domain.String(), by.Reason)
+	return d.record(ctx, tx, by, action, domain.String(), nil)
 }
 
 // Flagged returns the domains whose sales wait for a person, in alphabetical order.
@@ -63,55 +62,10 @@ func (d *Desk) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 	return all, nil
 }
 
-// A Record is a line of the audit log: who did what to what, when and why.
-type Record struct {
-	ID      string    `json:"id"`
-	At      time.Time `json:"at"`
-	Actor   string    `json:"actor"`
-	Action  string    `json:"action"`
-	Subject string    `json:"subject"`
-	Reason  string    `json:"reason,omitzero"`
-}
-
-// Record writes a line of the audit log within a transaction of the caller. [Desk.Act], [Desk.Flag] and [Desk.Unflag] do
-// so by themselves; it is exported for what an operator does elsewhere.
-func (d *Desk) Record(ctx context.Context, tx store.Tx, actor, action, subject, reason string) error {
-	if actor == "" {
+// record tells the auditor.
+func (d *Desk) record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error {
+	if by.Name == "" {
 		return fmt.Errorf("write to the audit log: nobody is named for %s", action)
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO audit_log (id, at, actor, action, subject, reason) VALUES ($1, $2, $3, $4, $5, $6)`,
-		store.NewID("aud"), store.Micros(d.cfg.Now()), actor, action, subject, reason)
-	if err != nil {
-		return fmt.Errorf("write to the audit log: %w", err)
-	}
-	return nil
-}
-
-// Records returns lines of the audit log, the newest first: at most limit of those before the one with the id, from the
-// newest on if that is empty, and only about the subject if that is not.
-func (d *Desk) Records(ctx context.Context, subject, before string, limit int) ([]Record, error) {
-	all := []Record{}
-	err := d.cfg.DB.Read(ctx, func(tx store.Tx) error {
-		rows, err := tx.Query(ctx, `
-			SELECT id, at, actor, action, subject, reason FROM audit_log
-			WHERE (subject = $1 OR $1 = '') AND (id < $2 OR $2 = '') ORDER BY id DESC LIMIT $3`, subject, before, limit)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var r Record
-			var at int64
-			if err := rows.Scan(&r.ID, &at, &r.Actor, &r.Action, &r.Subject, &r.Reason); err != nil {
-				return err
-			}
-			r.At = store.Time(at)
-			all = append(all, r)
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
-	}
-	return all, nil
+	return d.cfg.Audit.Record(ctx, tx, by, action, subject, details)
 }

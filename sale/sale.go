@@ -86,12 +86,18 @@ type Sealer interface {
 	Open(sealed []byte) ([]byte, error)
 }
 
+// An Auditor keeps who did what, in the transaction of the change.
+type Auditor interface {
+	Record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error
+}
+
 // Config is what a [Desk] stands on.
 type Config struct {
 	DB        *store.DB
 	Inventory Inventory
 	Books     Books
 	Events    Events
+	Audit     Auditor
 	Sealer    Sealer           // of the keys that sign quotes; nil: they are stored as they are
 	Now       func() time.Time // by which those keys are changed; nil: the store's clock
 }
@@ -105,7 +111,7 @@ type Desk struct {
 
 // New returns a desk. It panics where something in cfg is missing.
 func New(cfg Config) *Desk {
-	if cfg.DB == nil || cfg.Inventory == nil || cfg.Books == nil || cfg.Events == nil {
+	if cfg.DB == nil || cfg.Inventory == nil || cfg.Books == nil || cfg.Events == nil || cfg.Audit == nil {
 		panic("sale: the configuration is not complete")
 	}
 	if cfg.Now == nil {

@@ -31,7 +31,7 @@ func (d *desk) accounts(ctx context.Context) (*account.Accounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	people, err := account.New(ctx, account.Config{DB: db, BaseURL: d.baseURL, Now: time.Now, Unlimited: true})
+	people, err := account.New(ctx, account.Config{DB: db, BaseURL: d.baseURL, Now: time.Now, Unlimited: true, Audit: d.author()})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -128,7 +128,9 @@ func plain(err error) error {
 	var text strings.Builder
 	text.WriteString(f.Detail)
 	for _, field := range f.Fields {
-		text.WriteString("; " + strings.TrimSpace(field.Field+" "+field.Reason))
+		if more := strings.TrimSpace(field.Field + " " + field.Reason); !strings.Contains(text.String(), more) {
+			text.WriteString("; " + more)
+		}
 	}
 	return usageError{errors.New(text.String())}
 }

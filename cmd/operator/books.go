@@ -1,11 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
@@ -27,21 +34,71 @@ func checkLedger(ctx context.Context, d *desk, op *partner.Operator, _ []string)
 }
 
 func auditFlags(fs *flag.FlagSet, o *options) {
-	fs.StringVar(&o.subject, "subject", "", "`id` of an order, a credential or a partner, or a domain")
+	fs.StringVar(&o.subject, "subject", "", "`id` of an order, a credential, a partner or an account, or a domain")
+	fs.StringVar(&o.actor, "actor", "", "`name` of who did it: a user of this machine, or \"partner \" and an id")
+	fs.StringVar(&o.action, "action", "", "what was done: `action`, e.g. order.refund, or order for all that was done to orders")
+	fs.StringVar(&o.since, "since", "", "`time` from which on, e.g. 24h or 7d ago, 2026-11-01 or 2026-11-01T08:00:00Z")
 }
 
+// maxAudit is how many lines of the audit log are printed at most.
+const maxAudit = 1000
+
 // showAudit tells who did what, the newest first.
-func showAudit(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
-	records, err := op.Audit(ctx, d.subject, "", d.limit)
+func showAudit(ctx context.Context, d *desk, _ []string) error {
+	filter := audit.Filter{Actor: d.actor, Action: d.action, Subject: d.subject, Limit: d.limit}
+	var err error
+	if filter.Since, err = parseSince(d.since, time.Now()); err != nil {
+		return usageError{err}
+	}
+	if d.limit < 1 || d.limit > maxAudit {
+		return usagef("-limit must be from 1 to %d", maxAudit)
+	}
+	db, err := d.open(ctx, true)
 	if err != nil {
 		return err
 	}
-	return d.print(records, func(w io.Writer) {
-		fmt.Fprintln(w, "at\twho\tdid\tto\twhy")
-		for _, r := range records {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", day(r.At), r.Actor, r.Action, r.Subject, r.Reason)
+	lines, err := audit.Lines(ctx, db, filter)
+	if err != nil {
+		return err
+	}
+	return d.print(lines, func(w io.Writer) {
+		fmt.Fprintln(w, "at\twho\tdid\tto\twhy\tdetails")
+		for _, l := range lines {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", day(l.At), printable(l.Actor), l.Action, cmp.Or(l.Subject, "-"), cmp.Or(printable(l.Reason), "-"), printable(detailText(l.Details)))
+		}
+		if len(lines) == d.limit {
+			fmt.Fprintln(w, "… there may be more; narrow them down, or raise -limit")
 		}
 	})
+}
+
+// detailText is the details of a line in a table: nothing where there are none.
+func detailText(details json.RawMessage) string {
+	if string(details) == "{}" {
+		return ""
+	}
+	return string(details)
+}
+
+// parseSince reads a time: how long ago, in the units of Go or days, or a date or a time in UTC. Empty is the zero time.
+func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if number, ok := strings.CutSuffix(text, "d"); ok {
+		if days, err := strconv.Atoi(number); err == nil && days >= 0 && days < 100_000 {
+			return now.AddDate(0, 0, -days), nil
+		}
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, errors.New("-since must be how long ago, such as 24h or 7d, or a date or time such as 2026-11-01 or 2026-11-01T08:00:00Z")
 }
 
 // receiver reads whose webhooks a command is about, and opens the partner business.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/namewharf/namewharf/store"
 )
 
 // migrateDB brings the schema up to date.
@@ -15,6 +17,13 @@ func migrateDB(ctx context.Context, d *desk, _ []string) error {
 	applied, err := db.Migrate(ctx)
 	if err != nil {
 		return err
+	}
+	if len(applied) > 0 {
+		details := map[string]any{"before": applied[0] - 1, "after": applied[len(applied)-1]}
+		err := db.Tx(ctx, func(tx store.Tx) error { return d.author().Record(ctx, tx, "db.migrate", "schema", details) })
+		if err != nil {
+			return err
+		}
 	}
 	result := struct {
 		Applied []int64 `json:"applied"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -44,6 +45,7 @@ func importListings(ctx context.Context, d *desk, args []string) error {
 	bar := newBar(d.stderr)
 	report, err := market.Import(ctx, db, file, market.ImportOptions{
 		Environment: env, DryRun: d.dryRun, Partial: d.partial,
+		Audit: d.author(), Source: filepath.Base(args[0]),
 		Suffix:   listable(fqdn.NewSuffixes(tld.DefaultTable().Delegated(), rehearsal)),
 		Progress: bar.progress,
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
@@ -37,14 +39,17 @@ func (d *desk) operator(ctx context.Context) (*partner.Operator, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	name := d.as
-	if name == "" {
-		name = "operator"
-		if u, err := user.Current(); err == nil && u.Username != "" {
-			name = u.Username
-		}
+	by := d.author()
+	return partner.NewOperator(db, keys, time.Now, by.Name).Because(by.Reason), nil
+}
+
+// author is who runs the command, for the audit log.
+func (d *desk) author() audit.Author {
+	by := audit.Author{Name: cmp.Or(d.as, "operator"), Reason: d.reason, Now: time.Now}
+	if u, err := user.Current(); err == nil && u.Username != "" && d.as == "" {
+		by.Name = u.Username
 	}
-	return partner.NewOperator(db, keys, time.Now, name), nil
+	return by
 }
 
 // withOperator is a command on the partner business, which is opened for it. What the business refuses is told in the words

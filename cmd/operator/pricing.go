@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tld"
 )
 
@@ -19,7 +20,7 @@ import (
 //
 // A list of the operator's own with bad rows is not taken, unless -partial says so. A registrar's feed is not the
 // operator's to mend, and always has entries for names outside the DNS: what is good of it is taken.
-func importPrices(_ context.Context, d *desk, args []string) error {
+func importPrices(ctx context.Context, d *desk, args []string) error {
 	text, err := os.ReadFile(args[0])
 	if err != nil {
 		return usageError{err}
@@ -35,6 +36,10 @@ func importPrices(_ context.Context, d *desk, args []string) error {
 	if book.Len() == 0 || len(bad) > 0 && !feed && !d.partial {
 		return fmt.Errorf("nothing was imported: %d bad rows, %d suffixes with prices", len(bad), book.Len())
 	}
+	db, err := d.open(ctx, true)
+	if err != nil {
+		return err
+	}
 	path := filepath.Join(d.data, backend.PricesFile)
 	before, wrong, err := readPrices(path)
 	switch {
@@ -49,10 +54,14 @@ func importPrices(_ context.Context, d *desk, args []string) error {
 	if before != nil {
 		merged = tld.Merge(before, book)
 	}
-	if err := os.MkdirAll(d.data, 0o700); err != nil {
-		return err
-	}
-	if err := merged.Save(path); err != nil {
+	err = db.Tx(ctx, func(tx store.Tx) error { // the file changes last, so that there is no change without its line
+		details := map[string]any{"source": filepath.Base(args[0]), "imported": book.Len(), "bad": len(bad), "suffixes": merged.Len()}
+		if err := d.author().Record(ctx, tx, "pricing.import", backend.PricesFile, details); err != nil {
+			return err
+		}
+		return merged.Save(path)
+	})
+	if err != nil {
 		return err
 	}
 	result := struct {

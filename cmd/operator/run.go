@@ -66,7 +66,7 @@ var commands = []command{
 	{"webhook deliveries", "", "list what was sent to a partner, with -partner and -env", nil, showDeliveries},
 	{"webhook redeliver", "DELIVERY", "send an event once more, with -partner and -env", nil, redeliver},
 	{"ledger check", "", "hold the ledger against itself and the orders", nil, withOperator(checkLedger)},
-	{"audit", "", "tell who did what, the newest first, with -subject only to one thing", auditFlags, withOperator(showAudit)},
+	{"audit", "", "tell who did what, the newest first, by -actor, -action, -subject and -since", auditFlags, showAudit},
 	{"dev sign", "METHOD PATH", "sign a request of the partner API with -key-id and -secret, and print its headers, or send it", devFlags, devSign},
 	{"dev listen", "", "take webhooks on loopback, with -webhook-secret, and say of each whether it is genuine", nil, devListen},
 	{"dev trigger", "", "have a test event sent to the partner's webhook, and say what came of it", nil, devTrigger},
@@ -83,6 +83,7 @@ type options struct {
 	keys                     backend.Config // only KeysFile
 	name, partner, scopes    string
 	reason, as, subject      string
+	actor, action, since     string
 	overlap                  time.Duration
 	reviewLimit, serviceRate int64
 	status, domain           string

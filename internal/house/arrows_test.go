@@ -16,7 +16,7 @@ const module = "github.com/namewharf/namewharf/"
 var layers = [][]string{
 	{"fault", "fqdn", "money", "cache", "ratelimit", "store"},
 	{"op"},
-	{"lookup", "tld", "market", "account", "event", "ledger", "sale"},
+	{"lookup", "tld", "market", "account", "event", "ledger", "sale", "audit"},
 	{"tools", "batch", "oauthas", "partner"},
 	{"serve/door", "serve/look"},
 	{"serve/rest", "serve/assistant", "serve/pages"},

@@ -1,0 +1,140 @@
+// Package audit is who did what: the record of changes that somebody answers for.
+//
+// A line is written in the transaction of the change that it tells of, so that there is no change without its line and
+// no line without its change. Lines hold no secrets: neither passwords, keys and tokens nor links that stand for them.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// An Author writes lines for one who acts: a user of the operating system, a partner, an account or a process.
+type Author struct {
+	Name   string // never empty
+	Reason string // in the author's words; may be empty
+	Now    func() time.Time
+}
+
+// maxDetails is the length of the details of a line in bytes. They are ours: longer ones are a mistake.
+const maxDetails = 8 << 10
+
+// Record writes a line in a transaction of the caller: the action, such as "order.refund", done to the subject, such as
+// the id of the order. Details tell more, as JSON; where something was changed that is "before" and "after". They may
+// be nil.
+func (a Author) Record(ctx context.Context, tx store.Tx, action, subject string, details map[string]any) error {
+	if a.Name == "" || a.Now == nil || action == "" {
+		return fmt.Errorf("write to the audit log: the author or the action %q is not complete", action)
+	}
+	if details == nil {
+		details = map[string]any{}
+	}
+	text, err := json.Marshal(details)
+	if err == nil && len(text) > maxDetails {
+		err = errors.New("the details are too long")
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, `INSERT INTO audit_log (id, at, actor, action, subject, reason, details) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			store.NewID("aud"), store.Micros(a.Now()), a.Name, action, subject, a.Reason, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s to the audit log: %w", action, err)
+	}
+	return nil
+}
+
+// A Line says who did what to what, when and why.
+type Line struct {
+	ID      string          `json:"id"`
+	At      time.Time       `json:"at"`
+	Actor   string          `json:"actor"`
+	Action  string          `json:"action"`
+	Subject string          `json:"subject"`
+	Reason  string          `json:"reason,omitzero"`
+	Details json.RawMessage `json:"details"` // an object, often an empty one
+}
+
+// A Filter chooses lines. Empty fields choose all.
+type Filter struct {
+	Actor   string
+	Action  string // whole, or up to a dot: "order" stands for all that is done to orders
+	Subject string
+	Since   time.Time // lines of this time and later
+	Before  string    // lines older than the one with this id: the next page
+	Limit   int       // at most so many; 0: 100
+}
+
+const defaultLimit = 100
+
+// Lines are the lines that the filter chooses, the newest first.
+func Lines(ctx context.Context, db *store.DB, f Filter) ([]Line, error) {
+	if f.Limit <= 0 {
+		f.Limit = defaultLimit
+	}
+	where, args := f.where()
+	args = append(args, f.Limit)
+	all := []Line{}
+	err := db.Read(ctx, func(tx store.Tx) error {
+		rows, err := tx.Query(ctx, fmt.Sprintf(`
+			SELECT id, at, actor, action, subject, reason, details FROM audit_log %s ORDER BY id DESC LIMIT $%d`, where, len(args)), args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var l Line
+			var at int64
+			var details string
+			if err := rows.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Subject, &l.Reason, &details); err != nil {
+				return err
+			}
+			l.At, l.Details = store.Time(at), json.RawMessage(details)
+			all = append(all, l)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	return all, nil
+}
+
+// where is the condition of the filter and its binds.
+func (f Filter) where() (string, []any) {
+	var conditions []string
+	var args []any
+	add := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+		}
+		conditions = append(conditions, condition)
+	}
+	if f.Actor != "" {
+		add("actor = ?", f.Actor)
+	}
+	if f.Action != "" {
+		below := f.Action + "."
+		add("(action = ? OR SUBSTR(action, 1, ?) = ?)", f.Action, utf8.RuneCountInString(below), below)
+	}
+	if f.Subject != "" {
+		add("subject = ?", f.Subject)
+	}
+	if !f.Since.IsZero() {
+		add("at >= ?", store.Micros(f.Since))
+	}
+	if f.Before != "" {
+		add("id < ?", f.Before)
+	}
+	if len(conditions) == 0 {
+		return "", nil
+	}
+	return "WHERE " + strings.Join(conditions, " AND "), args
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/audit"
+	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/integrator"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/market/words"
+	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/rest"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/tools"
+)
+
+// reading are the commands that change nothing in the store.
+var reading = []string{
+	"partner list", "credential list", "order list", "order show", "webhook deliveries", "ledger check", "audit",
+	"dev sign", "dev listen", "dev trigger", "db backup", "db check",
+}
+
+// partnerService serves the partner API on a store.
+func partnerService(t *testing.T, db *store.DB, data string) (base string) {
+	t.Helper()
+	m, err := market.New(t.Context(), market.Config{DB: db, Lexicon: words.English()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	keys, err := new(backend.Config).Keys(nothing, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := partner.New(t.Context(), partner.Config{
+		DB: db, Keys: keys, Market: m, NoLimits: true, Webhooks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(api.Close)
+	server := httptest.NewServer(rest.New(rest.Config{
+		Door:    door.New(door.Config{BaseURL: "http://127.0.0.1", Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Set:     tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now}),
+		Version: "test", Partner: &rest.Partner{Set: api.Set(), Signatures: api},
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// Every command that changes something leaves a line in the audit log. A command that is neither here nor among those
+// that read fails the test.
+func TestChangesAreAudited(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	known := map[string]string{"DATA": data} // what later commands need of earlier ones
+	secrets := []string{"nine blue harbours at dawn"}
+	done := map[string]bool{}
+	var db *store.DB
+
+	// did runs a command, whose words in capitals are looked up, and fails unless it leaves these lines.
+	did := func(line string, want ...string) (out string) {
+		t.Helper()
+		before := map[string]bool{}
+		if db != nil {
+			for _, l := range auditLines(t, db) {
+				before[l.ID] = true
+			}
+		}
+		args := strings.Fields(line + " -data DATA -as ada -reason because -json")
+		for i, a := range args {
+			if v, ok := known[a]; ok {
+				args[i] = v
+			}
+		}
+		c, _, err := find(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done[c.words] = true
+		out, _, err = operateWith(t, secrets[0]+"\n", args...)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if db == nil {
+			db = openStore(t, data)
+		}
+		var got []string
+		for _, l := range auditLines(t, db) {
+			if before[l.ID] {
+				continue
+			}
+			got = append(got, l.Action)
+			if l.Actor != "ada" || l.Reason != "because" || l.At.IsZero() || !json.Valid(l.Details) {
+				t.Errorf("%s: got %+v, want the actor ada and the reason because", line, l)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the audit log has %q more, want %q", line, got, want)
+		}
+		return out
+	}
+	learn := func(out, key, name string) {
+		t.Helper()
+		var answer map[string]any
+		if err := json.Unmarshal([]byte(out), &answer); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		known[name], _ = answer[key].(string)
+		if known[name] == "" {
+			t.Fatalf("no %s in %s", key, out)
+		}
+	}
+
+	did("db migrate", "db.migrate")
+	known["CSV"], known["PRICES"] = write(t, "good.csv", good), write(t, "p.csv", "suffix,register,as_of\ncom,1234,2026-11-01\n")
+	did("listing import CSV -env live", "listing.import")
+	did("listing import CSV -env live -dry-run")
+	did("pricing import PRICES", "pricing.import")
+	did("account create -email ada@names.example", "account.create")
+	secrets = append(secrets, token.FindString(did("account link -email ada@names.example", "account.link")))
+	secrets = append(secrets, token.FindString(did("account invite", "account.invite")))
+	learn(did("partner create -name P", "partner.create"), "partner_id", "PARTNER")
+	did("partner terms PARTNER -service-bp 1000", "partner.terms")
+	did("partner suspend PARTNER", "partner.suspend")
+	did("partner resume PARTNER", "partner.resume")
+	issued := did("credential create -partner PARTNER -env sandbox -scopes buy,webhook,search", "credential.create")
+	learn(issued, "key_id", "KEY")
+	learn(issued, "secret", "SECRET")
+	did("sandbox seed", "sandbox.seed")
+
+	base := partnerService(t, db, data)
+	client, err := integrator.NewClient(base, integrator.Credential{KeyID: known["KEY"], Secret: known["SECRET"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	send(t, client, "PUT", "/api/partner/webhooks", fmt.Sprintf(`{"url":"http://127.0.0.1:9/token-in-the-path","secret":%q}`, hookSecret))
+	if l := auditLines(t, db)[0]; l.Actor != "partner "+known["PARTNER"] || l.Action != "webhook.register" || strings.Contains(string(l.Details), "token-in") {
+		t.Errorf("the partner's webhook: got %+v", l)
+	}
+	for i, name := range []string{"FIRST", "SECOND", "THIRD"} {
+		domain := []string{"brewhaven.example", "amberbay.example", "boldbay.example"}[i]
+		answer := send(t, client, "POST", "/api/partner/v1/quotes", fmt.Sprintf(`{"domain":%q}`, domain))
+		learn(answer, "quote_id", "QUOTE")
+		learn(send(t, client, "POST", "/api/partner/v1/orders", fmt.Sprintf(`{"quote_id":%q}`, known["QUOTE"])), "public_id", name)
+	}
+	did("order hold FIRST", "order.hold")
+	did("order clear FIRST", "order.clear")
+	did("order start-transfer FIRST", "order.start-transfer")
+	did("order confirm-transfer FIRST", "order.confirm-transfer")
+	did("order cancel SECOND", "order.cancel")
+	did("order refund THIRD", "order.refund")
+	did("domain flag boldcraft.example", "domain.flag")
+	did("domain flag boldcraft.example") // is flagged
+	did("domain unflag boldcraft.example", "domain.unflag")
+	var deliveries []struct {
+		ID string `json:"delivery_id"`
+	}
+	if err := json.Unmarshal([]byte(did("webhook deliveries -partner PARTNER -env sandbox")), &deliveries); err != nil || len(deliveries) == 0 {
+		t.Fatalf("deliveries: %v, %v", deliveries, err)
+	}
+	known["DELIVERY"] = deliveries[0].ID
+	did("webhook redeliver DELIVERY -partner PARTNER -env sandbox", "webhook.redeliver")
+	learn(did("credential rotate KEY", "credential.rotate"), "secret", "SECOND_SECRET")
+	did("credential revoke KEY", "credential.revoke")
+	for _, line := range []string{"partner list", "credential list", "order list", "order show FIRST", "ledger check", "audit", "db check"} {
+		did(line)
+	}
+	known["COPY"] = filepath.Join(t.TempDir(), "copy.db")
+	did("db backup COPY")
+
+	for _, c := range commands {
+		if !done[c.words] && !slices.Contains(reading, c.words) {
+			t.Errorf("%s is not in this test: does it change something?", c.words)
+		}
+	}
+	secrets = append(secrets, known["SECRET"], known["SECOND_SECRET"], hookSecret, "token-in-the-path")
+	for _, l := range auditLines(t, db) {
+		text, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range secrets {
+			if secret == "" || strings.Contains(string(text), secret) {
+				t.Errorf("a secret (%d bytes) stands in %s", len(secret), l.Action)
+			}
+		}
+	}
+}
+
+// token is the token of a link.
+var token = regexp.MustCompile(`nw_[A-Za-z0-9_-]{20,}`)
+
+func auditLines(t *testing.T, db *store.DB) []audit.Line {
+	t.Helper()
+	lines, err := audit.Lines(t.Context(), db, audit.Filter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// send signs a request and fails the test unless it succeeds.
+func send(t *testing.T, client *integrator.Client, method, target, body string) string {
+	t.Helper()
+	answer, err := client.Do(t.Context(), integrator.Request{Method: method, Target: target, Body: []byte(body), IdempotencyKey: store.NewID("idem")})
+	if err != nil || answer.Status >= http.StatusMultipleChoices {
+		t.Fatalf("%s %s: %d %s, %v", method, target, answer.Status, answer.Body, err)
+	}
+	return string(answer.Body)
+}
+
+// A command that fails leaves no line.
+func TestWhatFailsIsNotAudited(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	db := openStore(t, data)
+	for _, line := range []string{
+		"listing import " + write(t, "mixed.csv", mixed) + " -env live", "account link -email nobody@names.example",
+		"partner suspend prt_none", "domain flag a..b", "order cancel ord_none",
+	} {
+		if _, _, err := operate(t, append(strings.Fields(line), "-data", data)...); err == nil {
+			t.Errorf("%s: got no error", line)
+		}
+	}
+	if lines := auditLines(t, db); len(lines) != 0 {
+		t.Errorf("got %+v, want no lines", lines)
+	}
+}
+
+func TestAuditFilters(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	openStore(t, data)
+	for _, line := range []string{"domain flag one.example -as ada", "domain unflag one.example -as bob", "partner create -name P -as bob"} {
+		if _, _, err := operate(t, append(strings.Fields(line), "-data", data)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		flags string
+		want  []string
+	}{
+		{"", []string{"partner.create", "domain.unflag", "domain.flag"}},
+		{"-actor bob", []string{"partner.create", "domain.unflag"}},
+		{"-action domain", []string{"domain.unflag", "domain.flag"}},
+		{"-action domain.flag -subject one.example", []string{"domain.flag"}},
+		{"-since 1d -limit 1", []string{"partner.create"}},
+		{"-since 2199-01-01", nil},
+	} {
+		out, _, err := operate(t, append(strings.Fields("audit -json "+c.flags), "-data", data)...)
+		var lines []struct{ Action string }
+		if err != nil || json.Unmarshal([]byte(out), &lines) != nil {
+			t.Fatalf("%s: %v: %s", c.flags, err, out)
+		}
+		var got []string
+		for _, l := range lines {
+			got = append(got, l.Action)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("audit %s: got %q, want %q", c.flags, got, c.want)
+		}
+	}
+	out, _, err := operate(t, "audit", "-data", data)
+	if err != nil || !strings.Contains(out, "domain.unflag") || !strings.Contains(out, `"name":"P"`) {
+		t.Errorf("the table: %s, %v", out, err)
+	}
+	for _, bad := range []string{"-since yesterday", "-since -1h", "-since 5w", "-limit 0", "-limit 1001"} {
+		if _, _, err := operate(t, append(strings.Fields("audit "+bad), "-data", data)...); err == nil || !strings.Contains(err.Error(), strings.Fields(bad)[0]) {
+			t.Errorf("audit %s: got %v", bad, err)
+		}
+	}
+}
