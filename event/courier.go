@@ -29,7 +29,7 @@ func (l *Log) Deliver(ctx context.Context) error {
 		lanes: map[Stream]*lane{}, brisk: &pool{size: briskSize}, slow: &pool{size: slowSize},
 		finished: make(chan result, 64), rounds: make(chan *round),
 	}
-	defer l.client.CloseIdleConnections()
+	defer l.out.Close()
 	return c.run()
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/namewharf/namewharf/egress"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/store"
 )
@@ -36,7 +37,7 @@ type Endpoint struct {
 // there, and so are those that wait for another attempt. A secret that is replaced goes on signing beside the other for
 // [SecretGrace]. It fails with [fault.Validation] on url for what [Log] would not send to, and on secret.
 func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (Endpoint, error) {
-	if err := checkURL(rawURL, l.guard); err != nil {
+	if err := checkURL(rawURL, l.out); err != nil {
 		return Endpoint{}, err
 	}
 	if err := checkSecret(secret); err != nil {
@@ -184,7 +185,7 @@ func activeEndpoint(ctx context.Context, tx store.Tx, s Stream) (endpointRow, er
 }
 
 // checkURL holds the address of an endpoint against what the courier would send to.
-func checkURL(raw string, g guard) error {
+func checkURL(raw string, out *egress.Client) error {
 	bad := func(reason string) error { return fault.Invalid("url", "%s", reason) }
 	if len(raw) > MaxURL {
 		return fault.Invalid("url", "must be at most %d bytes", MaxURL)
@@ -202,16 +203,24 @@ func checkURL(raw string, g guard) error {
 		return bad("must not have a fragment")
 	}
 	literal, err := netip.ParseAddr(u.Hostname())
-	if err == nil && !g.allows(literal) {
+	if err == nil && !out.Allows(literal) {
 		return bad("must not be at a private address")
+	}
+	if _, err := egress.HostPort(u); err != nil && u.Scheme == "https" {
+		return bad("must be at a host name or an address in its usual form")
 	}
 	switch {
 	case u.Scheme == "https":
 		return nil
-	case u.Scheme == "http" && (literal.IsValid() && literal.Unmap().IsLoopback() || u.Hostname() == "localhost" && g.allowsLoopback()):
+	case u.Scheme == "http" && (literal.IsValid() && literal.IsLoopback() || u.Hostname() == "localhost" && allowsLoopback(out)):
 		return nil
 	}
 	return bad("must begin with https://")
+}
+
+// allowsLoopback reports whether this very machine may be reached.
+func allowsLoopback(out *egress.Client) bool {
+	return out.Allows(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || out.Allows(netip.IPv6Loopback())
 }
 
 // checkSecret holds a secret against the limits.

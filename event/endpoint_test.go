@@ -38,6 +38,11 @@ func TestURLs(t *testing.T) {
 		{"https://[::ffff:192.168.1.1]/", false, false},
 		{"https://[fe80::1%25eth0]/", false, false},
 		{"https://0.0.0.0/", false, false},
+		{"https://2130706433/", false, false},
+		{"https://0x7f.1/", false, false},
+		{"https://127.1/", false, false},
+		{"https://0177.0.0.1./", false, false},
+		{"https://[2606:4700::1%25eth0]/", false, false},
 		{"https://user@example.com/", false, false},
 		{"https://user:pass@example.com/", false, false},
 		{"https://example.com/#part", false, false},
@@ -57,12 +62,12 @@ func TestURLs(t *testing.T) {
 		{"https://example.com/" + strings.Repeat("a", MaxURL-19), false, false},
 	} {
 		for _, stand := range []struct {
-			guard guard
+			allow []netip.Prefix
 			want  bool
-		}{{newGuard(nil), test.strict}, {newGuard(here), test.lenient}} {
-			err := checkURL(test.url, stand.guard)
+		}{{nil, test.strict}, {here, test.lenient}} {
+			err := checkURL(test.url, newClient(Config{Allow: stand.allow}))
 			if (err == nil) != stand.want || err != nil && !fault.Is(err, fault.Validation) {
-				t.Errorf("%q with %v: got %v, want fine: %v", test.url, stand.guard.allow, err, stand.want)
+				t.Errorf("%q with %v: got %v, want fine: %v", test.url, stand.allow, err, stand.want)
 			}
 		}
 	}
@@ -120,7 +125,7 @@ func FuzzURL(f *testing.F) {
 	} {
 		f.Add(u)
 	}
-	strict, lenient := newGuard(nil), newGuard(here)
+	strict, lenient := newClient(Config{}), newClient(Config{Allow: here})
 	f.Fuzz(func(t *testing.T, raw string) {
 		fine := checkURL(raw, strict) == nil
 		if checkURL(raw, lenient) != nil {

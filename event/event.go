@@ -23,12 +23,12 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/namewharf/namewharf/egress"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/store"
 )
@@ -76,9 +76,8 @@ type Config struct {
 
 // A Log keeps the events of all streams and sends them. It is safe for concurrent use.
 type Log struct {
-	cfg    Config
-	guard  guard
-	client *http.Client
+	cfg Config
+	out *egress.Client
 
 	wake  chan struct{} // of capacity 1: woken is not empty
 	mu    sync.Mutex
@@ -96,9 +95,8 @@ func New(cfg Config) *Log {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	g := newGuard(cfg.Allow)
 	return &Log{
-		cfg: cfg, guard: g, client: newClient(cfg, g),
+		cfg: cfg, out: newClient(cfg),
 		wake: make(chan struct{}, 1), woken: map[Stream]struct{}{},
 	}
 }

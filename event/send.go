@@ -6,14 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
-	"syscall"
 	"time"
 
-	"code.dny.dev/ssrf"
+	"github.com/namewharf/namewharf/egress"
 )
 
 // Limits of one attempt, whatever the receiver does.
@@ -22,65 +19,21 @@ const (
 	maxHeader     = 16 << 10        // of the answer; a longer one is a failure
 	maxAnswer     = 4 << 10         // of its body are read, so that the connection can be used again
 	idleTime      = 30 * time.Second
-	maxIdle       = 512
 	maxIdleOfHost = 128 // several partners may use one
 )
 
-// A guard decides which addresses may be reached.
-type guard struct {
-	public *ssrf.Guardian
-	allow  []netip.Prefix
-}
-
-func newGuard(allow []netip.Prefix) guard {
-	return guard{public: ssrf.New(ssrf.WithAnyPort()), allow: allow}
-}
-
-// allows reports whether the address is public, or allowed although it is not.
-func (g guard) allows(a netip.Addr) bool {
-	for _, p := range g.allow {
-		if p.Contains(a.Unmap()) {
-			return true
-		}
+// newClient returns a client for receivers. It speaks HTTP/1.1: a connection that hangs holds up one attempt only.
+func newClient(cfg Config) *egress.Client {
+	out := egress.Config{
+		Allow: cfg.Allow, AnyPort: true, RootCAs: cfg.RootCAs,
+		DialTime: attemptTime, TLSTime: attemptTime, HeaderTime: attemptTime, TotalTime: attemptTime,
+		MaxHeader: maxHeader, MaxBody: maxAnswer, InFlight: briskSize + slowSize, Total: briskSize + slowSize, // the lanes divide them
+		IdlePerHost: maxIdleOfHost, IdleTime: idleTime,
 	}
-	return g.public.SafeAddr(a) == nil
-}
-
-// allowsLoopback reports whether this very machine may be reached.
-func (g guard) allowsLoopback() bool {
-	return g.allows(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || g.allows(netip.IPv6Loopback())
-}
-
-// control is a [net.Dialer.Control]: it sees the address that the socket is about to be connected to, after every
-// resolution.
-func (g guard) control(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil || !g.allows(to.Addr()) {
-		return errNotPublic
+	if cfg.Resolver != nil {
+		out.Resolver = cfg.Resolver
 	}
-	return nil
-}
-
-var errNotPublic = errors.New("the address is not public")
-
-// newClient returns a client that connects to what the guard allows, follows no redirects and uses no proxy, which would
-// be dialled instead of the checked address. It speaks HTTP/1.1: a connection that hangs holds up one attempt only.
-func newClient(cfg Config, g guard) *http.Client {
-	dialer := &net.Dialer{Timeout: attemptTime, Resolver: cfg.Resolver, Control: g.control}
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:                  nil,
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    attemptTime,
-			MaxResponseHeaderBytes: maxHeader,
-			MaxIdleConns:           maxIdle,
-			MaxIdleConnsPerHost:    maxIdleOfHost,
-			IdleConnTimeout:        idleTime,
-			DisableCompression:     true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return egress.New(out)
 }
 
 // A target is an endpoint as the courier needs it.
@@ -136,28 +89,27 @@ func (l *Log) post(ctx context.Context, to target, e Event, number int, at time.
 	h.Set("Webhook-Signature", StandardSignature(to.secret, e.ID, at, body))
 	// Not sent, but says that the request may be repeated when a kept connection turns out to be closed.
 	h["Idempotency-Key"] = []string{}
-	resp, err := l.client.Do(req)
+	resp, err := l.out.Do(req)
 	if err != nil {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	io.CopyN(io.Discard, resp.Body, maxAnswer+1) // how it goes on does not matter: the status is the answer
+	io.Copy(io.Discard, resp.Body) // as far as the client lets it; how it goes on does not matter: the status is the answer
 	return resp.StatusCode, nil
 }
 
 // reason says to the partner why there was no answer. It holds nothing of the error's text, which tells what stands at
 // addresses that the partner cannot reach.
 func reason(ctx context.Context, err error) string {
-	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, errNotPublic):
+	case errors.Is(err, egress.ErrAddress):
 		return "the address is not public"
 	case ctx.Err() != nil:
 		return "no answer within 5 seconds"
-	case errors.As(err, &dns):
+	case errors.Is(err, egress.ErrUnresolved):
 		return "the host name cannot be resolved"
 	case errors.As(err, &certificate):
 		return "the certificate is not valid"

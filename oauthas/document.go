@@ -2,23 +2,17 @@ package oauthas
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
-	"mime"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"code.dny.dev/ssrf"
-
 	"github.com/namewharf/namewharf/cache"
+	"github.com/namewharf/namewharf/egress"
 )
 
 // Limits of fetching a client metadata document.
@@ -34,7 +28,7 @@ const (
 // documents are the metadata documents of clients (draft-ietf-oauth-client-id-metadata-document): the URL of the
 // document is the client's id.
 type documents struct {
-	fetch *http.Client
+	fetch *egress.Client
 	now   func() time.Time
 	read  func(id string, body []byte) (client, error)
 	known *cache.Cache[string, client]
@@ -46,12 +40,9 @@ type documentError struct{ reason string }
 
 func (e *documentError) Error() string { return "client metadata document: " + e.reason }
 
-func newDocuments(fetch *http.Client, now func() time.Time, read func(string, []byte) (client, error)) *documents {
-	once := *fetch
-	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	once.Jar = nil
+func newDocuments(fetch *egress.Client, now func() time.Time, read func(string, []byte) (client, error)) *documents {
 	return &documents{
-		fetch: &once, now: now, read: read, slots: make(chan struct{}, maxFetches),
+		fetch: fetch, now: now, read: read, slots: make(chan struct{}, maxFetches),
 		known: cache.New(cache.Config[string, client]{Entries: maxDocuments, Now: now}),
 	}
 }
@@ -59,7 +50,7 @@ func newDocuments(fetch *http.Client, now func() time.Time, read func(string, []
 // close waits for fetches.
 func (d *documents) close() {
 	d.known.Wait()
-	d.fetch.CloseIdleConnections()
+	d.fetch.Close()
 }
 
 // client returns the client that the document at id describes. What it fails with is a *documentError, or the end of
@@ -133,31 +124,18 @@ func documentHost(id string) string {
 
 // get fetches a document and tells how long it may be kept.
 func (d *documents) get(ctx context.Context, id string) (body []byte, life time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, id, nil)
-	if err != nil {
-		return nil, 0, &documentError{"client_id is not a URL"}
-	}
-	req.Header.Set("Accept", "application/json")
-	resp, err := d.fetch.Do(req)
-	if err != nil { // whose text would tell what stands at addresses that the caller cannot reach
+	resp, err := d.fetch.Fetch(ctx, egress.Request{URL: id, Accept: "application/json"})
+	switch kind := resp.Type; {
+	case err != nil && egress.Wrap(err).Code == egress.TooLarge:
+		return nil, 0, &documentError{"the document is over 5 KiB"}
+	case err != nil: // which would tell what stands at addresses that the caller cannot reach
 		return nil, 0, &documentError{"the document could not be fetched"}
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
+	case resp.Status != http.StatusOK:
 		return nil, 0, &documentError{"the document was not answered with 200"}
-	}
-	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")) {
+	case kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")):
 		return nil, 0, &documentError{"the document is not application/json"}
 	}
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
-	if err != nil {
-		return nil, 0, &documentError{"the document could not be fetched"}
-	}
-	if len(body) > maxDocument {
-		return nil, 0, &documentError{"the document is over 5 KiB"}
-	}
-	return body, min(freshness(resp.Header, d.now()), documentLife), nil
+	return resp.Body, min(freshness(resp.Header, d.now()), documentLife), nil
 }
 
 // freshness is how long an answer may be used again by its own headers (RFC 9111, section 4.2), 0 if they do not say.
@@ -189,33 +167,12 @@ func freshness(h http.Header, now time.Time) time.Duration {
 	return max(maxAge-age, 0)
 }
 
-// Guarded returns a client for documents at addresses that strangers choose: it connects only to public addresses on
-// the ports of https, checked when the socket is about to be connected, and to allowed ones on any port; it uses no
-// proxy. roots nil are the system's.
-func Guarded(allowed []netip.Prefix, roots *x509.CertPool) *http.Client {
-	public := ssrf.New(ssrf.WithNetworks("tcp4", "tcp6"), ssrf.WithPorts(443, 8443))
-	control := func(network, address string, conn syscall.RawConn) error {
-		if to, err := netip.ParseAddrPort(address); err == nil {
-			for _, p := range allowed {
-				if p.Contains(to.Addr().Unmap()) {
-					return nil
-				}
-			}
-		}
-		return public.Safe(network, address, conn)
-	}
-	dialer := &net.Dialer{Timeout: documentTime, KeepAlive: -1, Control: control}
-	return &http.Client{
-		Timeout: documentTime,
-		Transport: &http.Transport{
-			Proxy:                  nil,
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    documentTime,
-			MaxResponseHeaderBytes: 16 << 10,
-			DisableKeepAlives:      true,
-			DisableCompression:     true,
-			ForceAttemptHTTP2:      true,
-		},
-	}
+// DocumentClient returns a client for documents at addresses that strangers choose: it connects only to public addresses
+// on the ports of https, and to allowed ones on any port. roots nil are the system's.
+func DocumentClient(allowed []netip.Prefix, roots *x509.CertPool) *egress.Client {
+	return egress.New(egress.Config{
+		Allow: allowed, Ports: []uint16{443, 8443}, AnyAllowedPort: true, RootCAs: roots,
+		DialTime: documentTime, TLSTime: documentTime, HeaderTime: documentTime, TotalTime: documentTime,
+		MaxHeader: 16 << 10, MaxBody: maxDocument, HTTP2: true,
+	})
 }

@@ -54,7 +54,7 @@ func (l *library) roots() *x509.CertPool {
 
 // allow lets the server fetch from loopback.
 func (l *library) allow(c *Config) {
-	c.Fetch = Guarded([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, l.roots())
+	c.Fetch = DocumentClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, l.roots())
 }
 
 // describe serves a good document for every path, changed by the function.
@@ -243,7 +243,7 @@ func TestDocumentsFromInside(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
 	l.describe(nil, nil)
-	d := lite(t, func(c *Config) { c.Fetch = Guarded(nil, l.roots()) })
+	d := lite(t, func(c *Config) { c.Fetch = DocumentClient(nil, l.roots()) })
 	_, challenge := pkce()
 	_, port, _ := strings.Cut(strings.TrimPrefix(l.URL, "https://"), ":")
 	for _, id := range []string{

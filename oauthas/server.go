@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/cache"
+	"github.com/namewharf/namewharf/egress"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/store"
 )
@@ -60,9 +61,8 @@ type Config struct {
 	// one elsewhere serves its own and is only known as a target of tokens.
 	Resources []string
 
-	// Fetch gets client metadata documents; it must check addresses after resolution, as [Guarded] does. Its redirects
-	// are not followed. nil: Guarded with public addresses only.
-	Fetch *http.Client
+	// Fetch gets client metadata documents. nil: [DocumentClient] with public addresses only.
+	Fetch *egress.Client
 
 	// AllowedSchemes are private-use URI schemes of redirects that have no dot. nil: those of known editors.
 	AllowedSchemes []string
@@ -143,7 +143,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Address = connectionAddress
 	}
 	if cfg.Fetch == nil {
-		cfg.Fetch = Guarded(nil, nil)
+		cfg.Fetch = DocumentClient(nil, nil)
 	}
 	issuer, err := checkIssuer(cfg.Issuer)
 	if err != nil {

@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 	}
 	p.OAuth, err = oauthas.New(ctx, oauthas.Config{
 		DB: back.DB, Now: cfg.Now, Issuer: cfg.Issuer, Resources: append(cfg.Resources, cfg.Extra...),
-		Fetch: oauthas.Guarded(back.Allow, back.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, Address: cfg.Address,
+		Fetch: oauthas.DocumentClient(back.Allow, back.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, Address: cfg.Address,
 		Record: p.record(cfg.Logger), Logger: cfg.Logger,
 	})
 	if err != nil {

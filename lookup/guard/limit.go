@@ -49,9 +49,7 @@ type Pass struct {
 // come after ctx's deadline ([Busy]); the latter two say when to retry.
 // Hosts are told apart by address and port: names that share one address share its limit.
 func (g *Guard) Acquire(ctx context.Context, address string) (*Pass, error) {
-	resolveCtx, cancel := context.WithTimeout(ctx, DialTime)
-	defer cancel()
-	addrs, err := g.addresses(resolveCtx, address)
+	addrs, err := g.out.Addresses(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -166,13 +164,13 @@ func (h *host) wait(ctx context.Context) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			turn.Cancel()
-			return &Error{Code: Busy, Retry: delay, cause: ctx.Err()}
+			return &Error{Code: Busy, Retry: delay, Cause: ctx.Err()}
 		}
 	}
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():
-		return &Error{Code: Busy, Retry: minRetryAfter, cause: ctx.Err()}
+		return &Error{Code: Busy, Retry: minRetryAfter, Cause: ctx.Err()}
 	}
 	if err := h.resting(); err != nil { // it was sent to rest while we waited
 		<-h.slots

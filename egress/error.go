@@ -1,0 +1,67 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// A Code says in one word why an exchange failed.
+type Code string
+
+// The codes of [Error].
+const (
+	Refused   Code = "refused"   // the address, the port, the scheme or the URL is not allowed; nothing was sent
+	Busy      Code = "busy"      // our own limits left no room in time; nothing was sent
+	Timeout   Code = "timeout"   // a time limit passed
+	TooLarge  Code = "too_large" // the reply is over its limit
+	Truncated Code = "truncated" // the reply ended before it was complete
+	Redirect  Code = "redirect"  // too many redirects, or one that is not followed
+	Network   Code = "network"   // no connection, or none that held
+)
+
+// An Error is why an exchange failed. Its text holds neither addresses nor names that the other side chose.
+type Error struct {
+	Code  Code
+	Note  string        // what went wrong, in our own words
+	Retry time.Duration // when a next attempt makes sense, if that is known
+	Cause error         // may hold what strangers chose: it is for errors.Is and errors.As, not for printing
+}
+
+func (e *Error) Error() string {
+	if e.Note == "" {
+		return string(e.Code)
+	}
+	return string(e.Code) + ": " + e.Note
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+func fail(code Code, note string) *Error { return &Error{Code: code, Note: note} }
+
+var (
+	// ErrAddress is the cause of errors about an address or port that is not allowed.
+	ErrAddress = errors.New("the address or port is not allowed")
+	// ErrUnresolved is the cause of errors about a host name without an address.
+	ErrUnresolved = errors.New("the host name does not resolve")
+)
+
+// Wrap returns err as an [*Error]: itself if it is one, else of the code that its kind suggests.
+func Wrap(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	var n net.Error
+	switch {
+	case errors.Is(err, ErrAddress):
+		return notAllowed()
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &n) && n.Timeout():
+		return &Error{Code: Timeout, Cause: err}
+	}
+	return &Error{Code: Network, Cause: err}
+}
+
+func notAllowed() *Error { return &Error{Code: Refused, Note: ErrAddress.Error(), Cause: ErrAddress} }
