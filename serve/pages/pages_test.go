@@ -1,11 +1,13 @@
 package pages_test
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -90,7 +92,10 @@ func TestConsentSaysWhoAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newTownWith(t, surroundings{fetch: site.Client()}, nil)
+	roots := x509.NewCertPool()
+	roots.AddCert(site.Certificate())
+	fetch := oauthas.DocumentClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, roots)
+	w := newTownWith(t, surroundings{fetch: fetch}, nil)
 	p := w.resident()
 	host := strings.TrimPrefix(site.URL, "https://")
 	got := p.open(ask(id, far) + "&scope=pricing%3Aread+domains%3Awrite")

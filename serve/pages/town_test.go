@@ -22,6 +22,7 @@ import (
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/egress"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/oauthas"
@@ -83,8 +84,8 @@ func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
 
 // surroundings are what a town has only where a test needs it.
 type surroundings struct {
-	limits *door.Limits // on what one may ask
-	fetch  *http.Client // of applications' documents
+	limits *door.Limits   // on what one may ask
+	fetch  *egress.Client // of applications' documents
 }
 
 func newTownWith(t *testing.T, around surroundings, change func(*account.Config, *pages.Config)) *town {
