@@ -13,6 +13,9 @@ import (
 // ErrClosed is the failure of a call on a closed [DB].
 var ErrClosed = errors.New("store: closed")
 
+// ErrNoStore is the failure of opening a store that is not there with [Config].Existing.
+var ErrNoStore = errors.New("there is no store")
+
 // errLost ends the transactions of a batch that was rolled back through no fault of theirs.
 var errLost = errors.New("store: batch rolled back")
 

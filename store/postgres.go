@@ -59,6 +59,15 @@ func openPostgres(ctx context.Context, cfg Config) (*pg, error) {
 	if err := p.db.PingContext(ctx); err != nil {
 		return nil, errors.Join(unreachable(config, err), p.db.Close())
 	}
+	if cfg.Existing {
+		schema, _, err := versions(ctx, p.db, Postgres)
+		if err == nil && schema == 0 {
+			err = fmt.Errorf("%w in database %s on %s", ErrNoStore, config.Database, config.Host)
+		}
+		if err != nil {
+			return nil, errors.Join(err, p.db.Close())
+		}
+	}
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -64,7 +65,12 @@ func openSQLite(ctx context.Context, cfg Config) (_ *lite, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	if err := prepareDir(dir); err != nil {
+	if cfg.Existing {
+		if info, err := os.Stat(filepath.Join(dir, liteFile)); err != nil || info.Size() == 0 {
+			return nil, fmt.Errorf("%w in %s", ErrNoStore, shown(cfg.Dir, dir))
+		}
+	}
+	if err := prepareDir(dir, cfg.Logger); err != nil {
 		return nil, err
 	}
 	conns := cfg.Conns
@@ -95,23 +101,44 @@ func openSQLite(ctx context.Context, cfg Config) (_ *lite, err error) {
 func (l *lite) name() Engine { return SQLite }
 func (l *lite) path() string { return filepath.Join(l.dir, liteFile) }
 
-// prepareDir makes the directory and, in it, the database file: SQLite gives its log the mode of that file.
-func prepareDir(dir string) error {
+// shown is a directory as it was typed, and where that is.
+func shown(typed, dir string) string {
+	if typed == dir {
+		return dir
+	}
+	return typed + " (" + dir + ")"
+}
+
+// prepareDir makes the directory and, in it, the database file and the lock file, for nobody else to read: SQLite gives
+// its log the mode of the database file.
+func prepareDir(dir string, log *slog.Logger) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		var f *os.File
-		if f, err = os.OpenFile(filepath.Join(dir, liteFile), os.O_RDWR|os.O_CREATE, 0o600); err == nil {
-			err = f.Close()
+		err = closeDir(dir, log)
+	}
+	for _, name := range []string{liteFile, lockFile} {
+		if err == nil {
+			err = makeFile(filepath.Join(dir, name))
 		}
 	}
+	for _, name := range []string{liteFile, liteFile + "-wal", liteFile + "-shm", lockFile} {
+		if err == nil {
+			err = closeFile(filepath.Join(dir, name))
+		}
+	}
+	// A path error repeats the path; its cause is enough.
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("directory %s is not writable: %w", dir, cause.Err)
+	}
+	return err
+}
+
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		// A path error repeats the path; its cause is enough.
-		if cause, ok := errors.AsType[*fs.PathError](err); ok {
-			err = cause.Err
-		}
-		return fmt.Errorf("directory %s is not writable: %w", dir, err)
+		return err
 	}
-	return nil
+	return f.Close()
 }
 
 // openLite prepares connections to the file with the pragmas above.

@@ -35,6 +35,7 @@ type Config struct {
 	Temporary bool   // an embedded store in a temporary directory, removed by Close
 	Dir       string // directory of the embedded store, created with mode 0700
 
+	Existing  bool             // make none: fail with [ErrNoStore] where there is none yet
 	NoMigrate bool             // leave the schema as it is; for tools that look before they migrate
 	Conns     int              // most connections at once, readers for SQLite; 0: a default for the engine
 	Logger    *slog.Logger     // nil: nothing is logged
@@ -60,8 +61,9 @@ type engine interface {
 }
 
 // Open opens the database, makes sure that it keeps what it is told, and brings its schema up to date.
-// It fails with one clear sentence when the directory cannot be written, the URL is wrong, the server
-// cannot be reached, another process holds the store, or the schema is newer than this program.
+// It fails with one clear sentence when the directory cannot be written, or others may read it and that
+// cannot be changed, the URL is wrong, the server cannot be reached, another process holds the store, or
+// the schema is newer than this program.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now

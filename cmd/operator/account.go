@@ -27,7 +27,7 @@ const maxPassword = 4 << 10
 
 // accounts opens the people of the store.
 func (d *desk) accounts(ctx context.Context) (*account.Accounts, error) {
-	db, err := d.open(ctx, true)
+	db, err := d.open(ctx)
 	if err != nil {
 		return nil, err
 	}

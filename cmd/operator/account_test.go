@@ -13,7 +13,7 @@ import (
 
 func TestAccountCommands(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := newStore(t)
 	out, _, err := operateWith(t, "a long quiet password\nnot this line\n", "account", "create", "-email", "Ada@Example.com", "-data", data, "-json")
 	var made struct {
 		ID    string `json:"account_id"`
@@ -59,7 +59,7 @@ func TestAccountCommands(t *testing.T) {
 
 func TestAccountCommandsRefuse(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := newStore(t)
 	if _, _, err := operateWith(t, "a long quiet password\n", "account", "create", "-email", "ada@example.com", "-data", data); err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func showAudit(ctx context.Context, d *desk, _ []string) error {
 	if d.limit < 1 || d.limit > maxAudit {
 		return usagef("-limit must be from 1 to %d", maxAudit)
 	}
-	db, err := d.open(ctx, true)
+	db, err := d.open(ctx)
 	if err != nil {
 		return err
 	}

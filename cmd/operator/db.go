@@ -8,11 +8,17 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// migrateDB brings the schema up to date.
+// migrateDB brings the schema up to date. It alone of the operator's commands makes a store where there is none, and the
+// keys beside an embedded one.
 func migrateDB(ctx context.Context, d *desk, _ []string) error {
-	db, err := d.open(ctx, false)
+	db, err := d.openAs(ctx, store.Config{NoMigrate: true})
 	if err != nil {
 		return err
+	}
+	if d.db == "" {
+		if _, err := d.keys.Keys(d.environ, d.data); err != nil {
+			return usageError{err}
+		}
 	}
 	applied, err := db.Migrate(ctx)
 	if err != nil {
@@ -33,7 +39,7 @@ func migrateDB(ctx context.Context, d *desk, _ []string) error {
 
 // backupDB writes a copy of the embedded store while it is in use.
 func backupDB(ctx context.Context, d *desk, args []string) error {
-	db, err := d.openExisting(ctx)
+	db, err := d.openAsIs(ctx)
 	if err != nil {
 		return err
 	}
@@ -48,7 +54,7 @@ func backupDB(ctx context.Context, d *desk, args []string) error {
 
 // checkDB fails where it finds damage; settings that risk what is stored are told.
 func checkDB(ctx context.Context, d *desk, _ []string) error {
-	db, err := d.openExisting(ctx)
+	db, err := d.openAsIs(ctx)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func importListings(ctx context.Context, d *desk, args []string) error {
 		return usageError{err}
 	}
 	defer file.Close()
-	db, err := d.open(ctx, true)
+	db, err := d.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,16 @@ func openStore(t *testing.T, data string) *store.DB {
 	return db
 }
 
+// newStore returns the directory of a fresh store, as db migrate makes it.
+func newStore(t *testing.T) (data string) {
+	t.Helper()
+	data = filepath.Join(t.TempDir(), "data")
+	if _, _, err := operate(t, "db", "migrate", "-data", data, "-as", "ada"); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // listed is the listing of a name, zero when there is none.
 func listed(t *testing.T, db *store.DB, name string) market.Listing {
 	t.Helper()
@@ -166,7 +176,7 @@ func TestImportListings(t *testing.T) {
 
 func TestSandboxIsApart(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := newStore(t)
 	if _, _, err := operate(t, "listing", "import", write(t, "good.csv", good), "-env", "sandbox", "-data", data); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +187,7 @@ func TestSandboxIsApart(t *testing.T) {
 
 func TestPricing(t *testing.T) {
 	t.Parallel()
-	data := filepath.Join(t.TempDir(), "new")
+	data := newStore(t)
 	price := func(suffix string, a tld.Action) int64 {
 		t.Helper()
 		prices := tld.NewPrices(tld.DefaultBook())
@@ -262,7 +272,7 @@ func TestDatabase(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	file := write(t, "file", "")
-	csv := write(t, "good.csv", good)
+	csv, data := write(t, "good.csv", good), newStore(t)
 	for _, test := range []struct {
 		name   string
 		args   []string
@@ -277,10 +287,10 @@ func TestStatus(t *testing.T) {
 		{"no environment", []string{"listing", "import", csv}, 2, "-env must be live or sandbox"},
 		{"another environment", []string{"listing", "import", csv, "-env", "Live"}, 2, "-env must be live or sandbox"},
 		{"no such file", []string{"listing", "import", csv + "2", "-env", "live"}, 2, "no such file"},
-		{"no header", []string{"listing", "import", file, "-env", "live"}, 2, "header is missing"},
-		{"not a directory", []string{"listing", "import", csv, "-env", "live", "-data", file}, 2, "is not writable"},
+		{"no header", []string{"listing", "import", file, "-env", "live", "-data", data}, 2, "header is missing"},
+		{"not a directory", []string{"listing", "import", csv, "-env", "live", "-data", file}, 2, "there is no store in"},
 		{"no store", []string{"db", "backup", "x.db"}, 2, "there is no store in ./data"},
-		{"bad rows", []string{"listing", "import", write(t, "mixed.csv", mixed), "-env", "live"}, 1, "nothing was imported"},
+		{"bad rows", []string{"listing", "import", write(t, "mixed.csv", mixed), "-env", "live", "-data", data}, 1, "nothing was imported"},
 		{"no prices", []string{"pricing", "import", write(t, "p.csv", "suffix,as_of\n")}, 1, "nothing was imported"},
 		{"another database", []string{"db", "check", "-db", "mysql://x"}, 2, "postgres"},
 	} {
@@ -305,7 +315,7 @@ func TestStatus(t *testing.T) {
 
 func TestSettingsOfTheEnvironment(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := newStore(t)
 	stdout, stderr, status := programtest.Run(t, []string{"NAMEWHARF_DATA=" + data, "NAMEWHARF_ENV=live", "NAMEWHARF_JSON=true"},
 		"listing", "import", write(t, "good.csv", good))
 	if status != 0 || !strings.Contains(stdout, `"created": 2`) {
@@ -345,4 +355,9 @@ func TestImportThatIsBrokenOff(t *testing.T) {
 			t.Errorf("broken off after %d ms: %v, %d listings; want none", after, err, count)
 		}
 	}
+}
+
+func isUsage(err error) bool {
+	var refused usageError
+	return errors.As(err, &refused)
 }

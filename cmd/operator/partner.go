@@ -31,16 +31,18 @@ func partnerFlags(fs *flag.FlagSet, o *options) {
 
 // operator opens the partner business under the name of who runs the command.
 func (d *desk) operator(ctx context.Context) (*partner.Operator, error) {
-	db, err := d.open(ctx, true)
+	db, err := d.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := d.keys.Keys(d.environ, d.data)
+	keys := d.keys
+	keys.KeysExist = true // others would seal what the service cannot read
+	sealing, err := keys.Keys(d.environ, d.data)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	by := d.author()
-	return partner.NewOperator(db, keys, time.Now, by.Name).Because(by.Reason), nil
+	return partner.NewOperator(db, sealing, time.Now, by.Name).Because(by.Reason), nil
 }
 
 // author is who runs the command, for the audit log.

@@ -10,7 +10,7 @@ import (
 // A partner's life as an operator types it, and what the audit log tells of it.
 func TestPartnerCommands(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := newStore(t)
 	do := func(into any, args ...string) {
 		t.Helper()
 		out, _, err := operate(t, append(args, "-data", data, "-as", "ada", "-json")...)
@@ -82,7 +82,7 @@ func TestPartnerCommands(t *testing.T) {
 
 func TestPartnerCommandsRefuse(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	data := newStore(t)
 	for _, test := range []struct{ line, want string }{
 		{"partner create", "-name is required"},
 		{"partner create -name x -service-bp 10001", "service_bp must be"},

@@ -36,9 +36,12 @@ func importPrices(ctx context.Context, d *desk, args []string) error {
 	if book.Len() == 0 || len(bad) > 0 && !feed && !d.partial {
 		return fmt.Errorf("nothing was imported: %d bad rows, %d suffixes with prices", len(bad), book.Len())
 	}
-	db, err := d.open(ctx, true)
+	db, err := d.open(ctx)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(d.data); err != nil { // with PostgreSQL it need not be there
+		return usagef("there is no directory %s; -data names the one that the service runs on", d.data)
 	}
 	path := filepath.Join(d.data, backend.PricesFile)
 	before, wrong, err := readPrices(path)

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -158,30 +156,34 @@ func printCommands(w io.Writer) {
 	t.Flush()
 }
 
-// open opens the store once, and makes it where there is none.
-func (d *desk) open(ctx context.Context, migrate bool) (*store.DB, error) {
+// open opens the store once, with its schema up to date, and fails where there is none.
+func (d *desk) open(ctx context.Context) (*store.DB, error) {
+	return d.openAs(ctx, store.Config{Existing: true})
+}
+
+// openAsIs opens the store as it is, to look at it.
+func (d *desk) openAsIs(ctx context.Context) (*store.DB, error) {
+	return d.openAs(ctx, store.Config{Existing: true, NoMigrate: true})
+}
+
+func (d *desk) openAs(ctx context.Context, cfg store.Config) (*store.DB, error) {
 	if d.store != nil {
 		return d.store, nil
 	}
-	db, err := store.Open(ctx, store.Config{
-		URL: d.db, Dir: d.data, NoMigrate: !migrate, Now: time.Now,
-		Logger: slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
-	if err != nil {
+	cfg.URL, cfg.Dir, cfg.Now = d.db, d.data, time.Now
+	cfg.Logger = slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	db, err := store.Open(ctx, cfg)
+	none := errors.Unwrap(err) // without what was being done
+	switch {
+	case errors.Is(err, store.ErrNoStore) && d.db != "":
+		return nil, usagef("%w; -db names the database of the service, and \"operator db migrate\" makes a store in it", none)
+	case errors.Is(err, store.ErrNoStore):
+		return nil, usagef("%w; -data names the directory of the service, and \"operator db migrate\" makes a store in one", none)
+	case err != nil:
 		return nil, usageError{err}
 	}
 	d.store = db
 	return db, nil
-}
-
-// openExisting opens the store as it is, to look at it.
-func (d *desk) openExisting(ctx context.Context) (*store.DB, error) {
-	if d.db == "" {
-		if _, err := os.Stat(filepath.Join(d.data, "namewharf.db")); err != nil {
-			return nil, usagef("there is no store in %s; -data names its directory", d.data)
-		}
-	}
-	return d.open(ctx, false)
 }
 
 func (d *desk) close() {

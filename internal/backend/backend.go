@@ -31,6 +31,7 @@ type Config struct {
 	RegistryFile string // JSON with servers that replace the built-in ones
 	BootstrapURL string // empty: IANA's; "off": no refresh
 	KeysFile     string // keys that seal partners' secrets; empty: in Data
+	KeysExist    bool   // make no keys where there are none
 
 	Logger *slog.Logger
 	Now    func() time.Time

@@ -150,7 +150,7 @@ func TestOpenRefuses(t *testing.T) {
 		var log bytes.Buffer
 		cfg := config(t, args...)
 		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		b, err := backend.Open(t.Context(), cfg, t.TempDir())
+		b, err := backend.Open(t.Context(), cfg, filepath.Join(t.TempDir(), "data"))
 		if err == nil || b != nil || strings.Contains(err.Error(), "\n") || log.Len() > 0 {
 			t.Errorf("%q: %v, log %s; want one line and nothing in the log", args, err, &log)
 		}

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -26,12 +27,16 @@ func (c *Config) Keys(environ func(string) (string, bool), data string) (*partne
 		}
 		return keys, nil
 	}
-	file := c.KeysFile
-	if file == "" {
+	file := cmp.Or(c.KeysFile, filepath.Join(data, partner.KeyFile))
+	if c.KeysExist {
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("there is no key file %s: publicapi makes it when it starts; -partner-keys-file or %s gives the keys where they are elsewhere", file, KeysVariable)
+		}
+	}
+	if c.KeysFile == "" && !c.KeysExist {
 		if err := os.MkdirAll(data, 0o700); err != nil { // with PostgreSQL it need not be there yet
 			return nil, err
 		}
-		file = filepath.Join(data, partner.KeyFile)
 	}
 	keys, err := partner.LoadKeys(file)
 	if err != nil {

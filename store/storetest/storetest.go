@@ -69,6 +69,17 @@ func Open(t testing.TB, cfg store.Config) *store.DB {
 // Postgres returns the URL of a fresh, migrated database, dropped at the end of the test.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	return database(t, func(s *admin) string { return s.template })
+}
+
+// EmptyPostgres returns the URL of a fresh database without any tables, dropped at the end of the test.
+func EmptyPostgres(t testing.TB) string {
+	t.Helper()
+	return database(t, func(*admin) string { return `template0 ENCODING 'UTF8'` })
+}
+
+func database(t testing.TB, template func(*admin) string) string {
+	t.Helper()
 	s, err := server()
 	if errors.Is(err, pgserver.ErrMissing) && os.Getenv("CI") != "true" {
 		t.Skip(err)
@@ -77,7 +88,7 @@ func Postgres(t testing.TB) string {
 		t.Fatalf("PostgreSQL for tests: %v", err)
 	}
 	name := strings.ToLower(store.NewID("test"))
-	if err := s.exec(t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+s.template); err != nil {
+	if err := s.exec(t.Context(), `CREATE DATABASE `+name+` TEMPLATE `+template(s)); err != nil {
 		t.Fatalf("create a database: %v", err)
 	}
 	t.Cleanup(func() {
