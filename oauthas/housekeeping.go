@@ -49,6 +49,12 @@ func (s *Server) tidy(ctx context.Context) error {
 	if err := s.inTurns(ctx, s.removeGrants); err != nil {
 		return err
 	}
+	err := s.inTurns(ctx, func(ctx context.Context, tx store.Tx) (int64, error) {
+		return store.RemoveFullBuckets(ctx, tx, s.cfg.Now(), removedAtOnce)
+	})
+	if err != nil {
+		return err
+	}
 	for _, removal := range removals {
 		err := s.inTurns(ctx, func(ctx context.Context, tx store.Tx) (int64, error) {
 			return tx.Exec(ctx, removal.query, store.Micros(s.cfg.Now().Add(-removal.before)), removedAtOnce)

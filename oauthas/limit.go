@@ -1,43 +1,171 @@
 package oauthas
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/namewharf/namewharf/ratelimit"
+	"github.com/namewharf/namewharf/store"
 )
 
-// A RegistrationLimit is how many clients one address may register.
-type RegistrationLimit struct{ PerHour, Burst int }
-
-// defaultRegistrations is the limit of the contract.
-var defaultRegistrations = RegistrationLimit{PerHour: 60, Burst: 20}
-
-// maxAddresses bounds what a limiter remembers.
-const maxAddresses = 64 << 10
-
-// A limiter is one token bucket an address.
-type limiter struct {
-	layers  ratelimit.Layers
-	limiter *ratelimit.Limiter
+// A RegistrationLimit is how many clients may register. A zero field is its default, never unlimited. The first two hold
+// for an IPv4 address or an IPv6 /64, in this process; four times as much for a /48. The others hold over all processes
+// of the database.
+type RegistrationLimit struct {
+	PerHour int // 60
+	Burst   int // at once; 20
+	PerDay  int // all together, a fifth of them from one IPv6 /32 or IPv4 /16; 10 000
+	Unused  int // clients that are kept though they were never used; twice PerDay
 }
 
-func newLimiter(l RegistrationLimit, now func() time.Time) *limiter {
-	if l.PerHour <= 0 || l.Burst <= 0 {
-		l = defaultRegistrations
+// UnusedGrace is how long a client that registered is kept though nobody has used it and there are too many of its kind:
+// a person may still be reading the question of what to allow it.
+const UnusedGrace = time.Hour
+
+const (
+	siteHosts    = 4        // a site may do what so many hosts may
+	blockShare   = 5        // a block may have one of so many parts of a day's registrations
+	maxBuckets   = 64 << 10 // of hosts and sites that are remembered
+	dayBucket    = "registrations"
+	removedExtra = 100 // clients that one registration may remove to make room
+)
+
+func (l RegistrationLimit) complete() (RegistrationLimit, error) {
+	for _, n := range []int{l.PerHour, l.Burst, l.PerDay, l.Unused} {
+		if n < 0 {
+			return l, errors.New("oauthas: a limit of registrations is negative")
+		}
 	}
-	layers := ratelimit.Layers{Host: ratelimit.NewPolicy("registrations", ratelimit.Quota{Burst: l.Burst, Rate: l.PerHour, Per: time.Hour})}
-	return &limiter{layers, ratelimit.New(maxAddresses, now, layers.Policies()...)}
+	or := func(n *int, otherwise int) {
+		if *n == 0 {
+			*n = otherwise
+		}
+	}
+	or(&l.PerHour, 60)
+	or(&l.Burst, 20)
+	or(&l.PerDay, 10_000)
+	or(&l.Unused, 2*l.PerDay)
+	return l, nil
 }
 
-// take draws one and returns 0, or draws nothing and returns how long to wait.
-func (l *limiter) take(a netip.Addr) (wait time.Duration) {
-	var room [1]ratelimit.Draw
-	if refused := l.limiter.Take(l.limiter.Draws(room[:0], l.layers, a, 1)); refused != nil {
-		return refused.Wait()
+// limits are what one may ask of the server.
+type limits struct {
+	limiter       *ratelimit.Limiter
+	registrations ratelimit.Layers
+	day, block    *ratelimit.Policy
+	unused        int
+}
+
+func newLimits(l RegistrationLimit, now func() time.Time) (*limits, error) {
+	l, err := l.complete()
+	if err != nil {
+		return nil, err
 	}
-	return 0
+	ls := &limits{
+		registrations: ratelimit.Layers{
+			Host: ratelimit.NewPolicy("registrations", ratelimit.Quota{Burst: l.Burst, Rate: l.PerHour, Per: time.Hour}),
+			Site: ratelimit.NewPolicy("registrations-network", ratelimit.Quota{Burst: siteHosts * l.Burst, Rate: siteHosts * l.PerHour, Per: time.Hour}),
+		},
+		day:    ratelimit.NewPolicy("registrations-all", ratelimit.PerDay(l.PerDay)),
+		block:  ratelimit.NewPolicy("registrations-block", ratelimit.PerDay(max(1, l.PerDay/blockShare))),
+		unused: l.Unused,
+	}
+	ls.limiter = ratelimit.New(maxBuckets, now, ls.registrations.Policies()...)
+	return ls, nil
+}
+
+// A limitError is a limit that is used up.
+type limitError struct {
+	text string
+	wait time.Duration
+	draw []ratelimit.Draw // what was refused, if it was a draw
+}
+
+func errLimited(d ratelimit.Draw, hint string) *limitError {
+	detail, otherwise := d.Reason()
+	if hint == "" {
+		hint = otherwise
+	}
+	return &limitError{detail + "; " + hint, d.Wait(), []ratelimit.Draw{d}}
+}
+
+func (e *limitError) Error() string { return e.text }
+
+// write answers with 429 (RFC 6585, section 4) and when to come again.
+func (e *limitError) write(w http.ResponseWriter) {
+	ratelimit.WriteHeader(w.Header(), e.draw)
+	ratelimit.WriteRetryAfter(w.Header(), e.wait)
+	refuseWith(http.StatusTooManyRequests, errTooManyRequests, e.text).write(w)
+}
+
+// unregistered is what a client can do that cannot register.
+const unregistered = "wait the seconds in Retry-After, or use the URL of a client metadata document as client_id, which needs no registration"
+
+// register draws one registration for the client at the address in this process.
+func (l *limits) register(from netip.Addr) *limitError {
+	var room [2]ratelimit.Draw
+	if refused := l.limiter.Take(l.limiter.Draws(room[:0], l.registrations, from, 1)); refused != nil {
+		return errLimited(*refused, "")
+	}
+	return nil
+}
+
+// registerForAll draws one registration over all processes, or fails with a *limitError.
+func (l *limits) registerForAll(ctx context.Context, tx store.Tx, from netip.Addr, now time.Time) error {
+	for _, shared := range []struct {
+		name   string
+		policy *ratelimit.Policy
+	}{
+		{dayBucket, l.day}, // the first for all, so that no two wait for each other
+		{dayBucket + " " + ratelimit.Block(from).String(), l.block},
+	} {
+		err := store.Bucket(ctx, tx, shared.name, func(fullAt time.Time) (time.Time, error) {
+			d := shared.policy.Draw(fullAt.Sub(now), 1)
+			if d.Refused() {
+				return fullAt, errLimited(d, unregistered)
+			}
+			return now.Add(d.Reset()), nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeRoom removes the oldest of the clients that were never used, where there are too many for another. A client that
+// somebody may be about to use stays: for [UnusedGrace], and while a question about it or a code for it is open. Where
+// that leaves no room it fails with a *limitError.
+func (l *limits) makeRoom(ctx context.Context, tx store.Tx, now time.Time) error {
+	var n int
+	var oldest int64
+	err := tx.QueryRow(ctx, `SELECT COUNT(*), COALESCE(MIN(created_at), 0) FROM oauth_clients WHERE used_at = created_at`).Scan(&n, &oldest)
+	if err != nil {
+		return fmt.Errorf("count unused clients: %w", err)
+	}
+	over := n + 1 - l.unused
+	if over <= 0 {
+		return nil
+	}
+	removed, err := tx.Exec(ctx, `
+		DELETE FROM oauth_clients WHERE id IN (
+			SELECT id FROM oauth_clients c WHERE used_at = created_at AND created_at <= $1
+				AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = c.id)
+				AND NOT EXISTS (SELECT 1 FROM oauth_codes k WHERE k.client_id = c.id AND k.used_at = 0)
+				AND NOT EXISTS (SELECT 1 FROM oauth_interactions i WHERE i.client_id = c.id)
+			ORDER BY created_at LIMIT $2)`, store.Micros(now.Add(-UnusedGrace)), min(over, removedExtra))
+	if err != nil {
+		return fmt.Errorf("remove unused clients: %w", err)
+	}
+	if removed > 0 {
+		return nil
+	}
+	wait := max(time.Minute, store.Time(oldest).Add(UnusedGrace).Sub(now))
+	return &limitError{text: "too many clients registered within the hour and were not used; " + unregistered, wait: wait}
 }
 
 // connectionAddress is the other end of the connection.

@@ -2,14 +2,16 @@ package oauthas
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
 	"net/http"
+	"net/netip"
 	"slices"
+	"time"
 
-	"github.com/namewharf/namewharf/ratelimit"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -45,10 +47,10 @@ var (
 
 // serveRegister is the registration endpoint (RFC 7591, section 3).
 func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
-	if s.limit != nil {
-		if wait := s.limit.take(s.cfg.Address(r)); wait > 0 {
-			ratelimit.WriteRetryAfter(w.Header(), wait)
-			refuseWith(http.StatusTooManyRequests, errTooManyRequests, "too many registrations from this address").write(w)
+	from := s.cfg.Address(r)
+	if s.limits != nil {
+		if refused := s.limits.register(from); refused != nil {
+			refused.write(w)
 			return
 		}
 	}
@@ -72,14 +74,32 @@ func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 	}
 	now := s.cfg.Now()
 	c := client{id: store.NewID("client"), name: m.Name, redirects: m.Redirects}
-	err := s.cfg.DB.Tx(r.Context(), func(tx store.Tx) error { return insertClient(r.Context(), tx, c, now) })
-	if err != nil {
+	if err := s.insertClient(r.Context(), c, from, now); err != nil {
+		if limited, ok := errors.AsType[*limitError](err); ok {
+			limited.write(w)
+			return
+		}
 		s.fail(w, r, fmt.Errorf("register a client: %w", err))
 		return
 	}
 	writeJSON(w, http.StatusCreated, registration{
 		ClientID: c.id, IssuedAt: now.Unix(), Name: c.name, Redirects: c.redirects,
 		AuthMethod: "none", GrantTypes: grantTypes, ResponseTypes: responseTypes,
+	})
+}
+
+// insertClient stores a client, if the limits that hold over all processes let it.
+func (s *Server) insertClient(ctx context.Context, c client, from netip.Addr, now time.Time) error {
+	return s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		if s.limits != nil {
+			if err := s.limits.registerForAll(ctx, tx, from, now); err != nil {
+				return err
+			}
+			if err := s.limits.makeRoom(ctx, tx, now); err != nil {
+				return err
+			}
+		}
+		return insertClient(ctx, tx, c, now)
 	})
 }
 

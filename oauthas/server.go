@@ -71,9 +71,9 @@ type Config struct {
 	// unused: for clients that lose an answer. Zero, the default, revokes the grant at once.
 	RefreshGrace time.Duration
 
-	Registrations RegistrationLimit              // zero: 60 an hour, 20 at once; see also NoLimits
+	Registrations RegistrationLimit              // see also NoLimits
 	NoLimits      bool                           // registration without a limit
-	Address       func(*http.Request) netip.Addr // of the client, for the limit; nil: the connection's, IPv6 by /64
+	Address       func(*http.Request) netip.Addr // of the client, for the limits; nil: the connection's
 	Record        func(context.Context, Event)   // is told what happened to an account's grants; nil: nobody is
 	Logger        *slog.Logger                   // nil: nothing is logged
 }
@@ -111,7 +111,7 @@ type Server struct {
 	audience  audience
 	ownNames  []string // skeletons that no client may call itself
 	documents *documents
-	limit     *limiter
+	limits    *limits // nil: none
 	handler   http.Handler
 
 	tokens     *cache.Cache[digest, known] // good access tokens
@@ -166,7 +166,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.documents = newDocuments(cfg.Fetch, cfg.Now, s.checkDocument)
 	if !cfg.NoLimits {
-		s.limit = newLimiter(cfg.Registrations, cfg.Now)
+		if s.limits, err = newLimits(cfg.Registrations, cfg.Now); err != nil {
+			return nil, err
+		}
 	}
 	s.handler = s.routes(issuer)
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))

@@ -56,6 +56,15 @@ func Site(a netip.Addr) (p netip.Prefix, ok bool) {
 	return p, p.IsValid() && p.Addr().Is6()
 }
 
+// Block is what one provider or hoster has at least: the /32 of an IPv6 address, or the /16 of an IPv4 address.
+func Block(a netip.Addr) netip.Prefix {
+	if a = a.Unmap(); a.Is4() {
+		p, _ := a.Prefix(16) // which is never too long
+		return p
+	}
+	return network(a, 32)
+}
+
 // network is a prefix of an address that may be an IPv4 address in an IPv6 one, or have a zone.
 func network(a netip.Addr, bits int) netip.Prefix {
 	a = a.Unmap().WithZone("")

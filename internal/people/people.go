@@ -34,6 +34,8 @@ type Settings struct {
 	OIDC     string        // file
 	SMTP     string        // URL
 	MailFrom string
+
+	MaxRegistrations *settings.Count // of applications a day
 }
 
 // Flags defines the flags of sign-in.
@@ -45,6 +47,7 @@ func Flags(fs *flag.FlagSet) *Settings {
 	fs.StringVar(&s.OIDC, "oidc", "", "TOML `file` with OpenID providers at which people may sign in")
 	fs.StringVar(&s.SMTP, "smtp", "", "`URL` of the mail server, smtp://user:password@host:587 or smtps://…:465; without one mail goes to the log")
 	fs.StringVar(&s.MailFrom, "mail-from", "", "`sender` of mail, e.g. \"Namewharf <signin@names.example>\"")
+	s.MaxRegistrations = settings.CountOf(fs, "max-registrations-per-day", 10_000, "how `many` applications may register in a day, over all processes on the database")
 	return s
 }
 
@@ -91,7 +94,8 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 	p.OAuth, err = oauthas.New(ctx, oauthas.Config{
 		DB: back.DB, Now: cfg.Now, Issuer: cfg.Issuer, Resources: append(cfg.Resources, cfg.Extra...),
 		Fetch: oauthas.DocumentClient(back.Allow, back.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, Address: cfg.Address,
-		Record: p.record(cfg.Logger), Logger: cfg.Logger,
+		Registrations: oauthas.RegistrationLimit{PerDay: int(*cfg.MaxRegistrations)},
+		Record:        p.record(cfg.Logger), Logger: cfg.Logger,
 	})
 	if err != nil {
 		p.Accounts.Close()

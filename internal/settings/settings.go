@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -171,6 +172,28 @@ func (c *Choice) Set(s string) error {
 		return fmt.Errorf("must be one of %s", strings.Join(c.options, ", "))
 	}
 	c.Value = s
+	return nil
+}
+
+// A Count is a flag of a number that is at least 1.
+type Count int
+
+// CountOf defines a [Count] flag.
+func CountOf(fs *flag.FlagSet, name string, value int, usage string) *Count {
+	c := Count(value)
+	fs.Var(&c, name, usage)
+	return &c
+}
+
+func (c *Count) String() string { return strconv.Itoa(int(*c)) }
+
+// Set takes a number.
+func (c *Count) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return errors.New("must be a number and at least 1")
+	}
+	*c = Count(n)
 	return nil
 }
 

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Bucket keeps a token bucket for all processes of the database, as the time at which it is full again. It hands draw
+// that time, zero for a bucket that nobody has drawn from, and keeps what draw returns. Until the transaction ends, other
+// transactions wait with theirs for the same bucket: whoever needs several takes them in one order.
+func Bucket(ctx context.Context, tx Tx, name string, draw func(fullAt time.Time) (time.Time, error)) error {
+	var micros int64
+	err := tx.QueryRow(ctx, `
+		INSERT INTO rate_limits (name, full_at) VALUES ($1, 0)
+		ON CONFLICT (name) DO UPDATE SET full_at = rate_limits.full_at RETURNING full_at`, name).Scan(&micros)
+	if err != nil {
+		return fmt.Errorf("read the bucket %s: %w", name, err)
+	}
+	var fullAt time.Time
+	if micros != 0 {
+		fullAt = Time(micros)
+	}
+	if fullAt, err = draw(fullAt); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE rate_limits SET full_at = $2 WHERE name = $1`, name, Micros(fullAt)); err != nil {
+		return fmt.Errorf("write the bucket %s: %w", name, err)
+	}
+	return nil
+}
+
+// RemoveFullBuckets removes at most so many buckets that are full at the time, which nobody would draw from otherwise.
+func RemoveFullBuckets(ctx context.Context, tx Tx, now time.Time, atMost int) (removed int64, err error) {
+	return tx.Exec(ctx, `DELETE FROM rate_limits WHERE name IN (SELECT name FROM rate_limits WHERE full_at <= $1 LIMIT $2)`, Micros(now), atMost)
+}
