@@ -86,6 +86,7 @@ func TestStartIsRefusedInOneLine(t *testing.T) {
 		{"a wrong registry file", nil, []string{"-registry", file}, "must be a JSON object"},
 		{"the demo for everybody", nil, []string{"-demo", "-http", "0.0.0.0:0"}, "-demo needs a loopback address such as -http"},
 		{"no limits for everybody", nil, []string{"-http", "0.0.0.0:0", "-rate-limits", "off"}, "loopback -http"},
+		{"a proxy in front that is not told of", nil, []string{"-http", "127.0.0.1:0", "-base-url", "https://mcp.example"}, "a loopback -http mean a proxy in front"},
 		{"a token that is not known", []string{"NAMEWHARF_TOKEN=secret"}, []string{"-demo"}, "NAMEWHARF_TOKEN"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func Flags(fs *flag.FlagSet, name, addr, usage string) *Settings {
 	s := &Settings{flag: "-" + name}
 	fs.StringVar(&s.Addr, name, addr, usage)
 	fs.StringVar(&s.BaseURL, "base-url", "", "public `URL`, the prefix of every link; https unless loopback (default from the address)")
-	fs.Var(&s.TrustedProxies, "trusted-proxies", "`CIDRs` of proxies whose X-Forwarded-For counts, separated by commas")
+	fs.Var(&s.TrustedProxies, "trusted-proxies", "`CIDRs` of proxies whose X-Forwarded-For counts, separated by commas, or none; required with an https base URL and a loopback address")
 	s.RateLimits = settings.OneOf(fs, "rate-limits", "on, or off with a loopback address", "on", "off")
 	fs.StringVar(&s.MetricsAddr, "metrics-addr", "", "`host:port` for Prometheus metrics (default off)")
 	s.Log = settings.OneOf(fs, "log", "text or json, on standard error", "text", "json")
@@ -67,8 +67,9 @@ func Loopback(addr string) bool {
 }
 
 // Listen opens the addresses and settles the base URL. It refuses what would be unsafe: limits lifted where others can
-// call, a base URL without TLS on a host that is not loopback, and none at all on such an address. [Settings.Serve]
-// closes what it opened; where that is never called, [Settings.Close] does.
+// call, a base URL without TLS on a host that is not loopback, none at all on such an address, and what stands behind a
+// proxy without naming it, whose clients would share one limit. [Settings.Serve] closes what it opened; where that is
+// never called, [Settings.Close] does.
 func (s *Settings) Listen() error {
 	if s.RateLimits.Value == "off" && !Loopback(s.Addr) {
 		return fmt.Errorf("-rate-limits off needs a loopback %s such as 127.0.0.1:8080", s.flag)
@@ -84,6 +85,10 @@ func (s *Settings) Listen() error {
 	}
 	if _, err := s.Proxies(); err != nil {
 		return err
+	}
+	if len(s.TrustedProxies) == 0 && strings.HasPrefix(s.BaseURL, "https://") && Loopback(s.Addr) {
+		return fmt.Errorf("an https -base-url and a loopback %s mean a proxy in front, for which all clients would be one: "+
+			"name it, such as -trusted-proxies 127.0.0.1/32, or say -trusted-proxies none", s.flag)
 	}
 	var err error
 	if s.main, err = net.Listen("tcp", s.Addr); err != nil {
@@ -123,10 +128,19 @@ func checkBaseURL(text string) error {
 	return nil
 }
 
+// noProxies is what -trusted-proxies is where clients connect directly.
+const noProxies = "none"
+
 // Proxies parses -trusted-proxies.
 func (s *Settings) Proxies() ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for _, text := range s.TrustedProxies {
+		if text == noProxies {
+			if len(s.TrustedProxies) > 1 {
+				return nil, errors.New("-trusted-proxies: none stands alone")
+			}
+			return nil, nil
+		}
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
 			return nil, fmt.Errorf("-trusted-proxies: not a CIDR such as 10.0.0.0/8: %w", err)

@@ -49,7 +49,7 @@ func TestListenSettlesTheBaseURL(t *testing.T) {
 		{"http://localhost:3000", "http://localhost:3000"},
 		{"http://[::1]:3000", "http://[::1]:3000"},
 	} {
-		s := face(t, "-base-url", test.given)
+		s := face(t, "-base-url", test.given, "-trusted-proxies", "none")
 		if err := s.Listen(); err != nil || s.BaseURL != test.want {
 			t.Errorf("-base-url %s: %q, %v; want %q", test.given, s.BaseURL, err, test.want)
 		}
@@ -78,6 +78,9 @@ func TestListenRefuses(t *testing.T) {
 		{"-addr", ":0", "-base-url", "https://names.example", "-rate-limits", "off"},
 		{"-addr", "127.0.0.1:99999"},
 		{"-trusted-proxies", "10.0.0.0"},
+		{"-trusted-proxies", "none,127.0.0.1/32"},
+		{"-base-url", "https://names.example"},
+		{"-base-url", "https://names.example", "-addr", "[::1]:0"},
 		{"-metrics-addr", "nowhere"},
 	} {
 		s := face(t, args...)
