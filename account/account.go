@@ -23,6 +23,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -56,6 +57,7 @@ func ParseMode(s string) (Mode, error) {
 // Config is what accounts need. DB and BaseURL are required.
 type Config struct {
 	DB      *store.DB
+	Keys    store.Sealer     // seal what browsers bring back; the same in all processes. Nil: of this process alone
 	BaseURL string           // prefix of links, and the origin of passkeys; https unless on loopback
 	Now     func() time.Time // nil: time.Now
 	Signup  Mode             // empty: Open
@@ -105,7 +107,6 @@ type Accounts struct {
 	brake     *brake
 	ration    ration
 	passkeys  *webauthn.WebAuthn // nil: the base URL has no host name
-	flows     sealer
 	upstreams []*upstream
 
 	post  *queue // mail, with the look-ups of which nobody may see how long they take
@@ -137,13 +138,6 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 	if a.upstreams, err = newUpstreams(cfg); err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
-	key, err := cfg.DB.Secret(ctx, "account flows")
-	if err != nil {
-		return nil, fmt.Errorf("accounts: %w", err)
-	}
-	if a.flows, err = newSealer(key); err != nil {
-		return nil, fmt.Errorf("accounts: %w", err)
-	}
 	a.post = newQueue(postWorkers, postTime)
 	a.notes = newQueue(1, noteTime) // one, so that entries keep their order
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -168,6 +162,9 @@ func (c Config) complete() (Config, *url.URL, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Keys == nil {
+		c.Keys = seal.Random()
 	}
 	if c.Mail == nil {
 		c.Mail = LogMail(c.Logger)

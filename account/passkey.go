@@ -98,19 +98,19 @@ func (a *Accounts) BeginRegister(ctx context.Context, accountID string) (options
 	if err != nil {
 		return nil, "", fmt.Errorf("begin to register a passkey: %w", err)
 	}
-	return a.begin(registering, creation, data)
+	return a.begin(flowContext(registering, accountID), creation, data)
 }
 
 func errManyPasskeys() error {
 	return fault.New(fault.Conflict, "an account has at most %d passkeys", maxPasskeys).WithHint("remove one that is not used")
 }
 
-func (a *Accounts) begin(kind string, options any, data *webauthn.SessionData) (json.RawMessage, string, error) {
+func (a *Accounts) begin(context []byte, options any, data *webauthn.SessionData) (json.RawMessage, string, error) {
 	text, err := json.Marshal(options)
 	if err != nil {
-		return nil, "", fmt.Errorf("begin a %s: %w", kind, err)
+		return nil, "", fmt.Errorf("begin with a passkey: %w", err)
 	}
-	sealed, err := seal(a.flows, kind, a.now(), data)
+	sealed, err := sealFlow(a.cfg.Keys, context, a.now(), data)
 	return text, sealed, err
 }
 
@@ -121,7 +121,7 @@ func (a *Accounts) FinishRegister(ctx context.Context, accountID, flow string, r
 	if a.passkeys == nil {
 		return Passkey{}, errNoPasskeys()
 	}
-	f, err := open[webauthn.SessionData](a.flows, registering, a.now(), flow)
+	f, err := openFlow[webauthn.SessionData](a.cfg.Keys, flowContext(registering, accountID), a.now(), flow)
 	if err != nil {
 		return Passkey{}, err
 	}
@@ -172,7 +172,7 @@ func (a *Accounts) BeginLogin(context.Context) (options json.RawMessage, flow st
 	if err != nil {
 		return nil, "", fmt.Errorf("begin a sign-in by passkey: %w", err)
 	}
-	return a.begin(assertion, request, data)
+	return a.begin(flowContext(assertion), request, data)
 }
 
 // FinishLogin returns the account whose passkey signed; the caller starts a session for it. It fails with
@@ -182,7 +182,7 @@ func (a *Accounts) FinishLogin(ctx context.Context, flow string, response []byte
 	if a.passkeys == nil {
 		return Account{}, errNoPasskeys()
 	}
-	f, err := open[webauthn.SessionData](a.flows, assertion, a.now(), flow)
+	f, err := openFlow[webauthn.SessionData](a.cfg.Keys, flowContext(assertion), a.now(), flow)
 	if err != nil {
 		return Account{}, err
 	}

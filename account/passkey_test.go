@@ -10,6 +10,7 @@ import (
 	"github.com/descope/virtualwebauthn"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -176,7 +177,7 @@ func TestPasskeyFlowIsUsedOnceAndInTime(t *testing.T) {
 		must(t, "begin", err)
 		response := d.create(t, options)
 		_, err = r.FinishRegister(ctx, other.ID, flow, response, "", home)
-		wantCode(t, "register for another account", err, fault.Validation)
+		wantCode(t, "register for another account", err, fault.InvalidToken)
 		_, err = r.FinishLogin(ctx, flow, response, home)
 		wantCode(t, "a registration's flow at sign-in", err, fault.InvalidToken)
 		_, err = r.FinishRegister(ctx, who.ID, flow[:len(flow)-2]+"AA", response, "", home)
@@ -241,21 +242,18 @@ func TestNoPasskeysOnAnIPAddress(t *testing.T) {
 }
 
 func FuzzFlow(f *testing.F) {
-	s, err := newSealer(random(32))
-	if err != nil {
-		f.Fatal(err)
-	}
+	keys, context := seal.Random(), flowContext(assertion)
 	now := newClock().Now()
-	good, err := seal(s, assertion, now, "data")
+	good, err := sealFlow(keys, context, now, "data")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(good)
 	f.Add("")
 	f.Fuzz(func(t *testing.T, sealed string) {
-		got, err := open[string](s, assertion, now, sealed)
+		got, err := openFlow[string](keys, context, now, sealed)
 		if err == nil && got.Data != "data" {
-			t.Errorf("open(%q): got %+v, which was never sealed", sealed, got)
+			t.Errorf("openFlow(%q): got %+v, which was never sealed", sealed, got)
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package account
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
 )
 
 // Prefixes of the secrets that people and browsers carry, so that a scanner for leaked secrets knows them.
@@ -46,42 +45,36 @@ func wellFormed(s, prefix string) bool {
 	return strings.HasPrefix(s, prefix) && len(s) == len(prefix)+base64.RawURLEncoding.EncodedLen(secretSize)
 }
 
-// A sealer hands a browser what it must bring back unread and unchanged between the two halves of a ceremony, so that
-// visitors cannot fill the database by beginning ceremonies.
-type sealer struct{ cipher.AEAD }
-
-func newSealer(key []byte) (sealer, error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return sealer{}, err
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	return sealer{aead}, err
-}
-
 // flowTime is how long a person has for the browser's dialogue or the upstream provider's pages.
 const flowTime = 10 * time.Minute
 
 const maxFlow = 8 << 10
 
-// A flow is the first half of a ceremony.
+// A flow is the first half of a ceremony. It is handed to the browser, sealed, to be brought back unread and unchanged
+// with the second half, so that visitors cannot fill the database by beginning ceremonies.
 type flow[T any] struct {
 	Nonce   []byte    `json:"nonce"` // what makes it usable once
 	Expires time.Time `json:"expires"`
 	Data    T         `json:"data"`
 }
 
-// seal begins a ceremony of the kind.
-func seal[T any](s sealer, kind string, now time.Time, data T) (string, error) {
+// flowContext is what a flow is sealed for: its kind, and whose it is where that is known. It opens for nobody else.
+func flowContext(kind string, whose ...string) []byte {
+	return []byte(strings.Join(append([]string{"flow", kind}, whose...), "\n"))
+}
+
+// sealFlow begins a ceremony.
+func sealFlow[T any](keys store.Sealer, context []byte, now time.Time, data T) (string, error) {
 	plain, err := json.Marshal(flow[T]{Nonce: random(16), Expires: now.Add(flowTime), Data: data})
 	if err != nil {
 		return "", fmt.Errorf("seal a flow: %w", err)
 	}
-	return base64.RawURLEncoding.EncodeToString(s.Seal(nil, nil, plain, []byte(kind))), nil
+	return base64.RawURLEncoding.EncodeToString(keys.Seal(plain, context)), nil
 }
 
-// open reads what seal wrote. It fails with [fault.InvalidToken] on anything else, and after the flow's time.
-func open[T any](s sealer, kind string, now time.Time, sealed string) (flow[T], error) {
+// openFlow reads what sealFlow wrote for the context. It fails with [fault.InvalidToken] on anything else, and after
+// the flow's time.
+func openFlow[T any](keys store.Sealer, context []byte, now time.Time, sealed string) (flow[T], error) {
 	stale := fault.New(fault.InvalidToken, "this attempt was begun too long ago, or in another browser").WithHint("begin again")
 	if len(sealed) > maxFlow {
 		return flow[T]{}, stale
@@ -90,7 +83,7 @@ func open[T any](s sealer, kind string, now time.Time, sealed string) (flow[T], 
 	if err != nil {
 		return flow[T]{}, stale
 	}
-	plain, err := s.Open(nil, nil, raw, []byte(kind))
+	plain, err := keys.Open(raw, context)
 	if err != nil {
 		return flow[T]{}, stale
 	}

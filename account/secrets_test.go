@@ -89,12 +89,12 @@ func busyDay(t *testing.T, r *rig, p *openid.Provider) map[string]string {
 	newDevice().register(t, r, who.ID, "key")
 	second := r.session(who.ID)
 
-	address, flow, err := r.BeginUpstream(ctx, "example", "", "")
+	address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 	must(t, "begin at the provider", err)
 	back := p.Visit(t, address).Query()
-	_, err = r.FinishUpstream(ctx, "example", flow, back, home)
+	_, err = r.FinishUpstream(ctx, "example", flow, back, Session{}, home)
 	must(t, "finish at the provider", err)
-	_, err = r.FinishUpstream(ctx, "example", flow, back, home)
+	_, err = r.FinishUpstream(ctx, "example", flow, back, Session{}, home)
 	if err == nil {
 		t.Error("the provider's answer was accepted twice")
 	}

@@ -186,10 +186,10 @@ type upstreamFlow struct {
 }
 
 // BeginUpstream sends a person to a provider: the browser is redirected to address, and keeps flow in a cookie of its
-// own until it comes back. With an accountID, who comes back is linked to that account; the caller makes sure that it is
-// the person's own. An invitation is used if an account has to be made. It fails with [fault.NotFound] for an unknown
-// provider, and with [fault.Unavailable] when the provider does not answer.
-func (a *Accounts) BeginUpstream(ctx context.Context, provider, accountID, invite string) (address, flow string, err error) {
+// own until it comes back. With a session, who comes back in it is linked to its account; in any other session, or in
+// none, the flow is good for nothing. An invitation is used if an account has to be made. It fails with [fault.NotFound]
+// for an unknown provider, and with [fault.Unavailable] when the provider does not answer.
+func (a *Accounts) BeginUpstream(ctx context.Context, provider string, link Session, invite string) (address, flow string, err error) {
 	u, err := a.upstream(provider)
 	if err != nil {
 		return "", "", err
@@ -199,15 +199,19 @@ func (a *Accounts) BeginUpstream(ctx context.Context, provider, accountID, invit
 		return "", "", err
 	}
 	f := upstreamFlow{
-		Provider: u.ID, Account: accountID, Invite: invite, Verifier: oauth2.GenerateVerifier(),
+		Provider: u.ID, Account: link.AccountID, Invite: invite, Verifier: oauth2.GenerateVerifier(),
 		State: base64.RawURLEncoding.EncodeToString(random(24)), Nonce: base64.RawURLEncoding.EncodeToString(random(24)),
 	}
-	flow, err = seal(a.flows, upstreamKind, a.now(), f)
+	flow, err = sealFlow(a.cfg.Keys, upstreamContext(link), a.now(), f)
 	if err != nil {
 		return "", "", err
 	}
 	return cfg.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), flow, nil
 }
+
+// upstreamContext is what a flow is sealed for: to link the account of a session in that session, or without one to sign
+// in.
+func upstreamContext(link Session) []byte { return flowContext(upstreamKind, link.AccountID, link.ID) }
 
 func (a *Accounts) upstream(id string) (*upstream, error) {
 	i := slices.IndexFunc(a.upstreams, func(u *upstream) bool { return u.ID == id })
@@ -247,14 +251,18 @@ type identity struct {
 }
 
 // FinishUpstream returns the account of who comes back from the provider with the query; the caller starts a session for
-// it. The account is the one linked to the person there; or the one that the flow names; or the one with the address
-// that the provider has verified, which is linked then; or it is made, if sign-up allows it.
+// it. The account is the one linked to the person there; or the one that the flow was begun to link; or the one with the
+// address that the provider has verified, which is linked then; or it is made, if sign-up allows it. Present is the
+// session of the browser that comes back, zero without one. A flow is used up before the provider is asked.
 //
-// It fails with [fault.InvalidToken] on a flow that is old, used or not of this answer, with [fault.Forbidden] when the
+// It fails with [fault.InvalidToken] on a flow that is old, used, not of this answer or of another session, with [fault.Forbidden] when the
 // person or the provider declines, the address is not verified there, or sign-up is closed, with [fault.Conflict] when
 // the person there is linked to another account, and with [fault.Unavailable].
-func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, query url.Values, from netip.Addr) (Account, error) {
-	f, err := open[upstreamFlow](a.flows, upstreamKind, a.now(), flow)
+func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, query url.Values, present Session, from netip.Addr) (Account, error) {
+	f, err := openFlow[upstreamFlow](a.cfg.Keys, upstreamContext(present), a.now(), flow)
+	if err != nil && present.ID != "" { // it may be one to sign in, which asks for no session
+		f, err = openFlow[upstreamFlow](a.cfg.Keys, upstreamContext(Session{}), a.now(), flow)
+	}
 	if err != nil {
 		return Account{}, err
 	}
@@ -268,6 +276,9 @@ func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, qu
 	if iss := query.Get("iss"); iss != "" && iss != u.Issuer { // RFC 9207, section 2.4
 		return Account{}, fault.New(fault.InvalidToken, "this answer comes from another provider").WithHint("begin again")
 	}
+	if err := a.db.Tx(ctx, func(tx store.Tx) error { return spend(ctx, tx, f.Nonce, f.Expires) }); err != nil {
+		return Account{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
+	}
 	if query.Has("error") {
 		return Account{}, fault.New(fault.Forbidden, "the sign-in at %s was not completed", u.Name)
 	}
@@ -277,9 +288,6 @@ func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, qu
 	}
 	var row accountRow
 	err = a.db.Tx(ctx, func(tx store.Tx) (err error) {
-		if err := spend(ctx, tx, f.Nonce, f.Expires); err != nil {
-			return err
-		}
 		row, err = a.settle(ctx, tx, u, who, f.Data, from)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -26,11 +27,23 @@ func withProvider(p *openid.Provider) func(*Config) {
 // pass goes through the provider and comes back.
 func (r *rig) pass(t *testing.T, p *openid.Provider, accountID, invite string) (Account, error) {
 	t.Helper()
-	address, flow, err := r.BeginUpstream(t.Context(), "example", accountID, invite)
+	var link Session
+	if accountID != "" {
+		link = r.signedIn(t, accountID)
+	}
+	address, flow, err := r.BeginUpstream(t.Context(), "example", link, invite)
 	must(t, "begin", err)
 	back := p.Visit(t, address)
 	want(t, "redirect", back.Path, CallbackPath("example"))
-	return r.FinishUpstream(t.Context(), "example", flow, back.Query(), home)
+	return r.FinishUpstream(t.Context(), "example", flow, back.Query(), link, home)
+}
+
+// signedIn is a fresh session of the account.
+func (r *rig) signedIn(t *testing.T, accountID string) Session {
+	t.Helper()
+	_, s, err := r.StartSession(t.Context(), accountID, home, "Browser/1")
+	must(t, "start a session", err)
+	return s
 }
 
 func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
@@ -194,11 +207,11 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 			{"an address that is none", spoilToken("email", "ada@names.example\r\nBcc: x@y.example"), fault.Forbidden},
 		}
 		for _, tt := range tests {
-			address, flow, err := r.BeginUpstream(ctx, "example", "", "")
+			address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 			must(t, "begin", err)
 			q := p.Visit(t, address).Query()
 			tt.spoil(q)
-			_, err = r.FinishUpstream(ctx, "example", flow, q, home)
+			_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
 			wantCode(t, tt.name, err, tt.want)
 			if code := q.Get("code"); err != nil && len(code) > 10 && strings.Contains(err.Error(), code) {
 				t.Errorf("%s: the error holds the code: %v", tt.name, err)
@@ -206,19 +219,111 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 			p.Override, p.Signer, p.Down = nil, nil, false
 		}
 
-		address, flow, err := r.BeginUpstream(ctx, "example", "", "")
+		address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin", err)
-		_, otherFlow, err := r.BeginUpstream(ctx, "example", "", "")
+		_, otherFlow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin another", err)
 		q := p.Visit(t, address).Query()
-		_, err = r.FinishUpstream(ctx, "example", otherFlow, q, home)
+		_, err = r.FinishUpstream(ctx, "example", otherFlow, q, Session{}, home)
 		wantCode(t, "the answer in another browser", err, fault.InvalidToken)
-		_, err = r.FinishUpstream(ctx, "example", flow, q, home)
+		_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
 		must(t, "the answer", err)
-		_, err = r.FinishUpstream(ctx, "example", flow, q, home)
-		wantCode(t, "the answer again", err, fault.Unavailable)
-		_, _, err = r.BeginUpstream(ctx, "unknown", "", "")
+		_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
+		wantCode(t, "the answer again", err, fault.InvalidToken)
+		_, _, err = r.BeginUpstream(ctx, "unknown", Session{}, "")
 		wantCode(t, "an unknown provider", err, fault.NotFound)
+	})
+}
+
+// A flow that links an account was good in any browser, and its account was whatever it said: who could make one, with the
+// key that stood in the database, was anybody.
+func TestAFlowLinksInItsSessionOnly(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
+		ada, bob := r.account("ada@names.example"), r.account("bob@names.example")
+		own := r.signedIn(t, ada.ID)
+		for name, present := range map[string]Session{
+			"no session": {}, "another session of the account": r.signedIn(t, ada.ID), "somebody else's session": r.signedIn(t, bob.ID),
+		} {
+			address, flow, err := r.BeginUpstream(ctx, "example", own, "")
+			must(t, "begin", err)
+			q := p.Visit(t, address).Query()
+			_, err = r.FinishUpstream(ctx, "example", flow, q, present, home)
+			wantCode(t, name, err, fault.InvalidToken)
+			in, err := r.FinishUpstream(ctx, "example", flow, q, own, home)
+			must(t, "its own session, after "+name, err)
+			want(t, "account", in, ada)
+		}
+		address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
+		must(t, "begin to sign in", err)
+		in, err := r.FinishUpstream(ctx, "example", flow, p.Visit(t, address).Query(), own, home)
+		must(t, "a sign-in where somebody is signed in already", err)
+		want(t, "account", in, ada)
+	})
+}
+
+// A flow stayed good until the provider had answered: it could be tried with code after code, or many times at once.
+func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
+		must(t, "begin", err)
+		q := p.Visit(t, address).Query()
+		_, err = r.FinishUpstream(ctx, "example", flow, url.Values{"state": q["state"], "code": {"guessed"}}, Session{}, home)
+		wantCode(t, "a made-up code", err, fault.Unavailable)
+		before := p.Redeemed()
+		_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
+		wantCode(t, "the right one after it", err, fault.InvalidToken)
+		want(t, "further requests to the token endpoint", p.Redeemed()-before, 0)
+
+		address, flow, err = r.BeginUpstream(ctx, "example", Session{}, "")
+		must(t, "begin", err)
+		q = p.Visit(t, address).Query()
+		won := make(chan bool, 20)
+		for range cap(won) {
+			go func() {
+				_, err := r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
+				won <- err == nil
+			}()
+		}
+		n := 0
+		for range cap(won) {
+			if <-won {
+				n++
+			}
+		}
+		want(t, "of twenty at once signed in", n, 1)
+		want(t, "further requests to the token endpoint", p.Redeemed()-before, 1)
+	})
+}
+
+// What a backup of the database holds makes no flow, and opens none.
+func TestFlowsAreSealedOutsideTheDatabase(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		keys := seal.Random()
+		r := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Keys = keys })
+		other := newRig(t, db, withProvider(p)) // on the same database, without the key
+		address, flow, err := r.BeginUpstream(t.Context(), "example", Session{}, "")
+		must(t, "begin", err)
+		q := p.Visit(t, address).Query()
+		_, err = other.FinishUpstream(t.Context(), "example", flow, q, Session{}, home)
+		wantCode(t, "without the key", err, fault.InvalidToken)
+		must(t, "look for keys", db.Read(t.Context(), func(tx store.Tx) error {
+			var n int
+			err := tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM secrets`).Scan(&n)
+			want(t, "keys in the database", n, 0)
+			return err
+		}))
+		same := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Keys = keys })
+		_, err = same.FinishUpstream(t.Context(), "example", flow, q, Session{}, home)
+		must(t, "another process with the key", err)
 	})
 }
 
@@ -239,7 +344,7 @@ func TestUpstreamThatIsDown(t *testing.T) {
 		r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
 			c.OIDC = []Provider{{ID: "example", Issuer: issuer, ClientID: openid.Client}}
 		})
-		_, _, err := r.BeginUpstream(t.Context(), "example", "", "")
+		_, _, err := r.BeginUpstream(t.Context(), "example", Session{}, "")
 		wantCode(t, name, err, fault.Unavailable)
 	}
 }

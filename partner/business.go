@@ -13,6 +13,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -24,7 +25,7 @@ type business struct {
 }
 
 // newBusiness joins them. The author is who changes the webhooks of a stream, for the audit log.
-func newBusiness(db *store.DB, keys *Keys, now func() time.Time, log *slog.Logger, allow []netip.Prefix, author func(event.Stream) audit.Author) business {
+func newBusiness(db *store.DB, keys *seal.Keys, now func() time.Time, log *slog.Logger, allow []netip.Prefix, author func(event.Stream) audit.Author) business {
 	events := event.New(event.Config{
 		DB: db, Now: now, Logger: log, Allow: allow, Secrets: keys,
 		Audit: func(ctx context.Context, tx store.Tx, s event.Stream, action, subject string, details map[string]any) error {
@@ -111,7 +112,7 @@ func (e emitter) Emit(ctx context.Context, tx store.Tx, p sale.Party, kind strin
 }
 
 // quoteKeys seal the keys that sign quotes.
-type quoteKeys struct{ keys *Keys }
+type quoteKeys struct{ keys *seal.Keys }
 
 func (q quoteKeys) Seal(plain []byte) ([]byte, error) {
 	return q.keys.Seal(plain, []byte("quote key")), nil

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -39,7 +40,7 @@ func TestChild(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &cfg); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := ParseKeys(cfg.Keys)
+	keys, err := seal.Parse(cfg.Keys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +82,10 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		const rounds, perRound = 3, 40
-		text := NewKeys()
+		text := seal.NewText()
 		s := open(t, storetest.Open(t, cfg), real, func(set *setting) {
 			var err error
-			if set.Keys, err = ParseKeys(text); err != nil {
+			if set.Keys, err = seal.Parse(text); err != nil {
 				t.Fatal(err)
 			}
 			set.seed = many(rounds * perRound)

@@ -14,6 +14,7 @@ import (
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -89,12 +90,12 @@ type Terms struct {
 // credentials looks credentials up and remembers them for a moment.
 type credentials struct {
 	db    *store.DB
-	keys  *Keys
+	keys  *seal.Keys
 	now   func() time.Time
 	known *cache.Cache[string, *credential]
 }
 
-func newCredentials(db *store.DB, keys *Keys, now func() time.Time) *credentials {
+func newCredentials(db *store.DB, keys *seal.Keys, now func() time.Time) *credentials {
 	return &credentials{db, keys, now, cache.New(cache.Config[string, *credential]{Entries: cachedCredentials, Now: now})}
 }
 
@@ -132,7 +133,7 @@ func secretContext(keyID string, number int) []byte {
 
 // selectCredential reads a credential with its secrets. One that is unknown, revoked or whose partner is suspended is
 // not good.
-func selectCredential(ctx context.Context, tx store.Tx, keys *Keys, keyID string) (*credential, error) {
+func selectCredential(ctx context.Context, tx store.Tx, keys *seal.Keys, keyID string) (*credential, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT c.partner_id, c.environment, c.scopes, p.review_limit_cents, p.service_bp, p.partner_bp, p.broker_bp, p.referral_bp,
 			s.number, s.sealed, s.ends_at

@@ -7,6 +7,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/seal"
 )
 
 // A Page says where an answer stands in a longer list.
@@ -16,13 +17,13 @@ type Page struct {
 
 // A list is what cursors are bound to: the party, the name of the list, and its filters.
 type list struct {
-	keys    *Keys
+	keys    *seal.Keys
 	context []byte
 }
 
-func (k *Keys) list(p Party, name string, filters any) (list, error) {
+func newList(keys *seal.Keys, p Party, name string, filters any) (list, error) {
 	text, err := json.Marshal([]any{"cursor", name, p.Partner, p.Environment, filters})
-	return list{k, text}, err
+	return list{keys, text}, err
 }
 
 // cursor makes a cursor of a position.

@@ -18,6 +18,7 @@ import (
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -26,14 +27,14 @@ import (
 // there within [Staleness], and what it causes is delivered from there.
 type Operator struct {
 	db   *store.DB
-	keys *Keys
+	keys *seal.Keys
 	now  func() time.Time
 	by   audit.Author
 	business
 }
 
 // NewOperator returns an operator who is called by a name in the audit log. It panics without one.
-func NewOperator(db *store.DB, keys *Keys, now func() time.Time, name string) *Operator {
+func NewOperator(db *store.DB, keys *seal.Keys, now func() time.Time, name string) *Operator {
 	if name == "" {
 		panic("partner: the operator has no name")
 	}

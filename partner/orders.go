@@ -217,7 +217,7 @@ func (a *API) orders(ctx context.Context, in OrdersIn) (OrdersOut, error) {
 	}
 	filters := in
 	filters.Limit, filters.Cursor = 0, ""
-	list, err := a.cfg.Keys.list(p, "orders", filters)
+	list, err := newList(a.cfg.Keys, p, "orders", filters)
 	if err != nil {
 		return OrdersOut{}, err
 	}

@@ -23,13 +23,14 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
 // Config is what an [API] stands on. DB, Keys and Market are required.
 type Config struct {
 	DB     *store.DB
-	Keys   *Keys // seal secrets; the same in all processes
+	Keys   *seal.Keys // seal secrets; the same in all processes
 	Market *market.Market
 
 	Suffixes *fqdn.Suffixes // tell what is registered under what; nil: the last label

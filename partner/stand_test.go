@@ -20,6 +20,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/serve/door"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
@@ -54,8 +55,8 @@ func (c *clock) set(t time.Time) {
 
 var lexicon = sync.OnceValue(words.English)
 
-var testKeys = sync.OnceValue(func() *Keys {
-	keys, err := ParseKeys(NewKeys())
+var testKeys = sync.OnceValue(func() *seal.Keys {
+	keys, err := seal.Parse(seal.NewText())
 	if err != nil {
 		panic(err)
 	}

@@ -60,6 +60,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	fs.BoolVar(&o.readOnly, "read-only", false, "offer no tool that changes something")
 	o.stand.StoreFlags(fs, dataDir(environ))
 	o.stand.LookupFlags(fs)
+	o.stand.KeysFlag(fs)
 	fs.StringVar(&o.issuer, "issuer", "", "base `URL` of the public API that signs people in, on the same store (default with -http: this server)")
 	o.signIn = people.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
@@ -155,7 +156,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		}
 		return serveBackend(ctx, config, o, api, measured, stdin, stdout)
 	}
-	o.stand.Logger, o.stand.Now = log, time.Now
+	o.stand.Environ, o.stand.Logger, o.stand.Now = environ, log, time.Now
 	back, err := backend.Open(ctx, o.stand, dataDir(environ))
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began

@@ -35,11 +35,9 @@ func (d *desk) operator(ctx context.Context) (*partner.Operator, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := d.keys
-	keys.KeysExist = true // others would seal what the service cannot read
-	sealing, err := keys.Keys(d.environ, d.data)
+	sealing, err := d.sealingKeys(ctx, db)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, err
 	}
 	by := d.author()
 	return partner.NewOperator(db, sealing, time.Now, by.Name).Because(by.Reason), nil

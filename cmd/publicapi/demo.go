@@ -18,7 +18,6 @@ import (
 	"github.com/namewharf/namewharf/internal/registry"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
-	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tools"
 )
 
@@ -50,8 +49,8 @@ type visitor struct{ email, password string }
 
 // demoAccount makes the account of the demo. Its password is one of this store: a store that is served to others later
 // has no password that they know.
-func demoAccount(ctx context.Context, users *people.People, db *store.DB) (visitor, error) {
-	secret, err := db.Secret(ctx, "demo account")
+func demoAccount(ctx context.Context, users *people.People, back *backend.Backend) (visitor, error) {
+	secret, err := back.DB.Secret(ctx, "demo account", back.Keys)
 	if err != nil {
 		return visitor{}, err
 	}
@@ -68,9 +67,9 @@ func demoAccount(ctx context.Context, users *people.People, db *store.DB) (visit
 var demoReceivers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // demoPartner makes a sandbox credential, and the partner and its inventory on a store that has none yet.
-func demoPartner(ctx context.Context, back *backend.Backend, keys *partner.Keys) (partner.Issued, error) {
+func demoPartner(ctx context.Context, back *backend.Backend) (partner.Issued, error) {
 	const name = "Demo partner"
-	operator := partner.NewOperator(back.DB, keys, back.DB.Now, "demo")
+	operator := partner.NewOperator(back.DB, back.Keys, back.DB.Now, "demo")
 	all, err := operator.Partners(ctx)
 	if err != nil {
 		return partner.Issued{}, err
@@ -93,12 +92,12 @@ func demoPartner(ctx context.Context, back *backend.Backend, keys *partner.Keys)
 }
 
 // greeting makes what a visitor of the demo tries things out with, and returns what tells of it.
-func greeting(ctx context.Context, w io.Writer, base string, back *backend.Backend, users *people.People, keys *partner.Keys) (func(), error) {
-	v, err := demoAccount(ctx, users, back.DB)
+func greeting(ctx context.Context, w io.Writer, base string, back *backend.Backend, users *people.People) (func(), error) {
+	v, err := demoAccount(ctx, users, back)
 	if err != nil {
 		return nil, err
 	}
-	issued, err := demoPartner(ctx, back, keys)
+	issued, err := demoPartner(ctx, back)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 
 	limits := face.Limits(time.Now)
 	metrics := door.NewMetrics(build.Version())
-	stand.Logger, stand.Now, stand.Around = log, time.Now, front.Upstream(metrics.Registerer(), tracer)
+	stand.Environ, stand.Logger, stand.Now, stand.Around = environ, log, time.Now, front.Upstream(metrics.Registerer(), tracer)
 	back, err := backend.Open(ctx, stand, defaultData)
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
@@ -115,12 +115,8 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		BaseURL: face.BaseURL, Secret: back.Secret, Now: time.Now,
 	})
 	batch.Add(set)
-	keys, err := stand.Keys(environ, back.Data)
-	if err != nil {
-		return err
-	}
 	partners, err := partner.New(ctx, partner.Config{
-		DB: back.DB, Keys: keys, Market: back.Market, Suffixes: back.Lookup.Suffixes(),
+		DB: back.DB, Keys: back.Keys, Market: back.Market, Suffixes: back.Lookup.Suffixes(),
 		NoLimits: limits == nil, Webhooks: *o.webhooks, Now: time.Now, Logger: log,
 	})
 	if err != nil {
@@ -142,7 +138,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	})
 	greet := func() {}
 	if back.Demo != nil {
-		if greet, err = greeting(ctx, stdout, face.BaseURL, back, users, keys); err != nil {
+		if greet, err = greeting(ctx, stdout, face.BaseURL, back, users); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/signintest"
 	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -68,7 +70,11 @@ func list(t *testing.T, dir, seed string) (prices map[string]int64) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Secret(t.Context(), "cursors"); err != nil {
+	keys, err := seal.Load(filepath.Join(dir, seal.FileName), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Secret(t.Context(), "cursors", keys); err != nil {
 		t.Fatal(err)
 	}
 	file, prices := offers(t, seed)

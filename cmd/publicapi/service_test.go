@@ -15,6 +15,7 @@ import (
 	"github.com/namewharf/namewharf/internal/trader"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -47,7 +48,7 @@ func name(n int) string { return fmt.Sprintf("lot%06d.com", n) }
 // newCounter offers some names on a store, to one partner.
 func newCounter(t *testing.T, cfg store.Config, names int) *counter {
 	t.Helper()
-	c := &counter{cfg: cfg, keys: filepath.Join(t.TempDir(), partner.KeyFile)}
+	c := &counter{cfg: cfg, keys: filepath.Join(t.TempDir(), seal.FileName)}
 	db, err := store.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func newCounter(t *testing.T, cfg store.Config, names int) *counter {
 // operator is one who works on an open store.
 func (c *counter) operator(t *testing.T, db *store.DB) *partner.Operator {
 	t.Helper()
-	keys, err := partner.LoadKeys(c.keys)
+	keys, err := seal.Load(c.keys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/namewharf/namewharf/internal/trader"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -153,7 +154,7 @@ func TestStalledTransactionsMakeNoGap(t *testing.T) {
 	const names = 500
 	c := newCounter(t, store.Config{URL: storetest.Postgres(t)}, names)
 	db := storetest.Open(t, c.cfg)
-	keys, err := partner.LoadKeys(c.keys)
+	keys, err := seal.Load(c.keys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tld"
 )
@@ -30,8 +31,11 @@ type Config struct {
 	Demo         bool   // an in-process registry and sample listings; the store is temporary unless Data is given
 	RegistryFile string // JSON with servers that replace the built-in ones
 	BootstrapURL string // empty: IANA's; "off": no refresh
-	KeysFile     string // keys that seal partners' secrets; empty: in Data
+	KeysFile     string // keys that seal what the store must not show; empty: in Data
 	KeysExist    bool   // make no keys where there are none
+
+	Environ       func(string) (string, bool) // may hold those keys; nil: it does not
+	olderKeysFile string                      // by its older flag
 
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -63,6 +67,7 @@ type Backend struct {
 	Table  *tld.Table
 	Prices *tld.Prices
 	Demo   *registry.Registry // nil without -demo
+	Keys   *seal.Keys         // seal what the store must not show
 	Secret []byte             // seals cursors
 	Data   string             // the data directory
 
@@ -105,6 +110,12 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 		return nil, err
 	}
 	b.onClose(b.DB.Close)
+	if cfg.Environ == nil {
+		cfg.Environ = func(string) (string, bool) { return "", false }
+	}
+	if b.Keys, err = cfg.Keys(cfg.Environ, cfg.Data, cfg.Logger); err != nil {
+		return nil, err
+	}
 	if b.Lookup, err = lookup.New(lookups); err != nil {
 		return nil, err
 	}
@@ -112,7 +123,7 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 	if _, err := b.DB.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	if b.Secret, err = b.DB.Secret(ctx, "cursors"); err != nil {
+	if b.Secret, err = Secret(ctx, b.DB, b.Keys); err != nil {
 		return nil, err
 	}
 	b.watchPrices(ctx, filepath.Join(cfg.Data, PricesFile))

@@ -10,6 +10,7 @@ import (
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -23,7 +24,7 @@ func partnerAPI(t *testing.T) *partner.API {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	keys, err := partner.ParseKeys(partner.NewKeys())
+	keys, err := seal.Parse(seal.NewText())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,10 +29,11 @@ type Provider struct {
 	Signer   *ecdsa.PrivateKey // of ID tokens; nil: the published one
 	Down     bool              // the token endpoint fails
 
-	key   *ecdsa.PrivateKey
-	mu    sync.Mutex
-	codes map[string]url.Values
-	asked int // for the discovery document
+	key      *ecdsa.PrivateKey
+	mu       sync.Mutex
+	codes    map[string]url.Values
+	asked    int // for the discovery document
+	redeemed int // requests to the token endpoint
 }
 
 // The one client.
@@ -64,6 +65,13 @@ func (p *Provider) Asked() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked
+}
+
+// Redeemed is how often the token endpoint was asked.
+func (p *Provider) Redeemed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.redeemed
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -102,6 +110,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.redeemed++
 	if p.Down {
 		writeJSON(w, http.StatusInternalServerError, map[string]string{})
 		return

@@ -75,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 	back := cfg.Backend
 	p := &People{Names: NewNames(back, cfg.Logger)}
 	accounts := account.Config{
-		DB: back.DB, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
+		DB: back.DB, Keys: back.Keys, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
 		OnRevokeAll: func(ctx context.Context, tx store.Tx, accountID string) error {
 			return p.OAuth.RevokeAll(ctx, tx, accountID)
 		},

@@ -23,6 +23,7 @@ import (
 	"github.com/namewharf/namewharf/internal/trader"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -37,7 +38,7 @@ type shop struct {
 func openShop(b *testing.B, program string, cfg store.Config, names int) *shop {
 	b.Helper()
 	s := &shop{}
-	keys := filepath.Join(b.TempDir(), partner.KeyFile)
+	keys := filepath.Join(b.TempDir(), seal.FileName)
 	s.stock(b, cfg, keys, names)
 	cmd := exec.Command(program, append(onStore(b, cfg), "-addr", "127.0.0.1:0", "-bootstrap-url", "off", "-rate-limits", "off",
 		"-partner-keys-file", keys, "-webhook-allow-private", "127.0.0.0/8")...)
@@ -76,7 +77,7 @@ func (s *shop) stock(b *testing.B, cfg store.Config, keyFile string, names int) 
 		b.Fatal(err)
 	}
 	defer db.Close()
-	keys, err := partner.LoadKeys(keyFile)
+	keys, err := seal.Load(keyFile, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

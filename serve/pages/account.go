@@ -125,7 +125,7 @@ type departure struct{ Name, Address string }
 // a form are held against form-action.
 func (p *Pages) linkProvider(v *visit) (answer, error) {
 	id := v.PostForm.Get("provider")
-	address, flow, err := p.accounts.BeginUpstream(v.Context(), id, v.session.AccountID, "")
+	address, flow, err := p.accounts.BeginUpstream(v.Context(), id, v.session, "")
 	if err != nil {
 		return answer{}, err
 	}

@@ -123,7 +123,7 @@ func (p *Pages) signOut(v *visit) (answer, error) {
 // form-action.
 func (p *Pages) beginProvider(v *visit) (answer, error) {
 	q := v.URL.Query()
-	address, flow, err := p.accounts.BeginUpstream(v.Context(), v.PathValue("provider"), "", q.Get(account.InviteParameter))
+	address, flow, err := p.accounts.BeginUpstream(v.Context(), v.PathValue("provider"), account.Session{}, q.Get(account.InviteParameter))
 	if err != nil {
 		return answer{}, err
 	}
@@ -139,7 +139,7 @@ func (p *Pages) keepFlow(v *visit, flow, back string) {
 func (p *Pages) finishProvider(v *visit) (answer, error) {
 	flow, back := p.cookie(v, flowCookie), p.takeReturn(v)
 	p.setCookie(v, flowCookie, "", -1)
-	who, err := p.accounts.FinishUpstream(v.Context(), v.PathValue("provider"), flow, v.URL.Query(), v.from)
+	who, err := p.accounts.FinishUpstream(v.Context(), v.PathValue("provider"), flow, v.URL.Query(), v.session, v.from)
 	if err == nil {
 		p.oauth.Forget() // an account that is claimed loses its grants
 		return p.welcome(v, who, back)

@@ -1,4 +1,4 @@
-package partner
+package seal
 
 import (
 	"bytes"
@@ -7,17 +7,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/namewharf/namewharf/store"
-	"github.com/namewharf/namewharf/store/storetest"
 )
 
 func TestSeal(t *testing.T) {
 	t.Parallel()
-	oldText, newText := NewKeys(), NewKeys()
+	oldText, newText := NewText(), NewText()
 	parse := func(text string) *Keys {
 		t.Helper()
-		k, err := ParseKeys(text)
+		k, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,22 +51,22 @@ func TestSeal(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "# nothing\n", "AAAA", oldText + "x\n", strings.Repeat("A", 44)} {
-		if _, err := ParseKeys(bad); err == nil || strings.Contains(err.Error(), "AAAA") {
-			t.Errorf("ParseKeys(%q): %v", bad, err)
+		if _, err := Parse(bad); err == nil || strings.Contains(err.Error(), "AAAA") {
+			t.Errorf("Parse(%q): %v", bad, err)
 		}
 	}
 }
 
 // The file is made once, whoever comes first, and is nobody else's to read.
-func TestKeyFile(t *testing.T) {
+func TestFileIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), KeyFile)
+	path := filepath.Join(t.TempDir(), FileName)
 	var all [16]*Keys
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Go(func() {
 			var err error
-			if all[i], err = LoadKeys(path); err != nil {
+			if all[i], err = Load(path, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -91,59 +88,16 @@ func TestKeyFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadKeys(path); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := Load(path, nil); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("a broken file: %v", err)
 	}
-	if _, err := LoadKeys(filepath.Join(t.TempDir(), "missing", KeyFile)); err == nil {
+	if _, err := Load(filepath.Join(t.TempDir(), "missing", FileName), nil); err == nil {
 		t.Error("a file in a directory that is not there")
 	}
 }
 
-// Nothing that is stored, and nothing that is logged, holds a secret.
-func TestSecretsAreSealed(t *testing.T) {
-	t.Parallel()
-	s := lite(t)
-	s.ok(s.get(root+"/orders"), 200)
-	s.want(s.get(root+"/orders").with(HeaderSignature, "v1=00"), 401, "invalid_signature")
-	s.ok(s.put(webhooks, `{"url":"https://partner.example/events","secret":"webhook-secret-0123456789"}`), 200)
-	backup := filepath.Join(t.TempDir(), "copy.db")
-	if err := s.db.Backup(t.Context(), backup); err != nil {
-		t.Fatal(err)
-	}
-	stored, err := os.ReadFile(backup)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, secret := range []string{s.key.secret, strings.TrimPrefix(s.key.secret, "sk_sandbox_"), "webhook-secret-0123456789"} {
-		if bytes.Contains(stored, []byte(secret)) {
-			t.Error("the database holds a secret")
-		}
-		if strings.Contains(s.log.String(), secret) {
-			t.Error("the log holds a secret")
-		}
-	}
-}
-
-// A process that lacks the key of a secret fails, and says why in the log alone.
-func TestMissingKey(t *testing.T) {
-	t.Parallel()
-	cfg := store.Config{Dir: t.TempDir()}
-	s := open(t, storetest.Open(t, cfg))
-	other := beside(t, s, cfg, func(set *setting) {
-		keys, err := ParseKeys(NewKeys())
-		if err != nil {
-			t.Fatal(err)
-		}
-		set.Keys = keys
-	})
-	got := other.want(other.get(root+"/orders"), 500, "internal_error")
-	if strings.Contains(got.body, "sealed") || !strings.Contains(other.log.String(), "the key it was sealed with is not among those given") {
-		t.Errorf("got %s, log %s", got.body, other.log)
-	}
-}
-
 func FuzzOpen(f *testing.F) {
-	k := testKeys()
+	k := Random()
 	f.Add(k.Seal([]byte("secret"), []byte("context")), []byte("context"))
 	f.Add([]byte{1, 2, 3}, []byte{})
 	f.Fuzz(func(t *testing.T, blob, context []byte) {
