@@ -414,7 +414,7 @@ func TestCourierEndsInOrder(t *testing.T) {
 }
 
 // forgetful opens nothing that was sealed for one stream.
-type forgetful struct{ event.Sealer }
+type forgetful struct{ store.Sealer }
 
 func (f forgetful) Open(sealed, context []byte) ([]byte, error) {
 	if strings.Contains(string(context), acme.Environment) {

@@ -33,7 +33,7 @@ var (
 // gcm seals with AES-GCM and a fixed key.
 type gcm struct{ cipher.AEAD }
 
-func newSealer() event.Sealer {
+func newSealer() store.Sealer {
 	block, err := aes.NewCipher(bytes.Repeat([]byte{7}, 32))
 	if err != nil {
 		panic(err)

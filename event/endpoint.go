@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"crypto/subtle"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -102,6 +103,17 @@ func hostOf(rawURL string) string {
 // sealContext ties a sealed secret to its stream.
 func (s Stream) sealContext() []byte {
 	return []byte("webhook secret\n" + s.Environment + "\n" + s.Partner)
+}
+
+// Sealed tells where the secrets of webhooks stand, those that were replaced too.
+func Sealed() []store.Sealed {
+	secret := store.Sealed{
+		Table: "webhook_endpoints", Column: "secret", Key: []string{"partner", "environment"},
+		Context: func(key []any) []byte { return Stream{fmt.Sprint(key[0]), fmt.Sprint(key[1])}.sealContext() },
+	}
+	previous := secret
+	previous.Column = "previous"
+	return []store.Sealed{secret, previous}
 }
 
 func (r endpointRow) endpoint() Endpoint {

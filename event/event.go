@@ -51,18 +51,10 @@ type Event struct {
 // TestType is the type of the events that [Log.Test] appends.
 const TestType = "webhook.test"
 
-// A Sealer encrypts secrets for the database. The context is not secret; what was sealed opens with the same one only.
-// It must be safe for concurrent use.
-type Sealer interface {
-	Seal(plain, context []byte) []byte
-	// Open fails for what was not sealed by this Sealer in this context.
-	Open(sealed, context []byte) ([]byte, error)
-}
-
 // Config is what a [Log] stands on.
 type Config struct {
 	DB      *store.DB
-	Secrets Sealer           // for the secrets of webhooks
+	Secrets store.Sealer     // for the secrets of webhooks
 	Now     func() time.Time // nil: the store's clock
 	Logger  *slog.Logger     // of the courier; nil: silent
 

@@ -36,7 +36,7 @@ func newBusiness(db *store.DB, keys *seal.Keys, now func() time.Time, log *slog.
 		events: events,
 		desk: sale.New(sale.Config{
 			DB: db, Inventory: shelf{db}, Books: books{}, Events: emitter{events}, Audit: auditor{now},
-			Sealer: quoteKeys{keys}, Now: now,
+			Keys: keys, Now: now,
 		}),
 	}
 }
@@ -109,17 +109,6 @@ type emitter struct{ log *event.Log }
 func (e emitter) Emit(ctx context.Context, tx store.Tx, p sale.Party, kind string, data sale.EventData, at time.Time) error {
 	_, err := e.log.Append(ctx, tx, event.Stream{Partner: p.Partner, Environment: p.Environment}, kind, data, at)
 	return err
-}
-
-// quoteKeys seal the keys that sign quotes.
-type quoteKeys struct{ keys *seal.Keys }
-
-func (q quoteKeys) Seal(plain []byte) ([]byte, error) {
-	return q.keys.Seal(plain, []byte("quote key")), nil
-}
-
-func (q quoteKeys) Open(sealed []byte) ([]byte, error) {
-	return q.keys.Open(sealed, []byte("quote key"))
 }
 
 // claims are what the orders say about money, for the ledger to be held against.

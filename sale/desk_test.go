@@ -141,7 +141,7 @@ func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
 // newDesk is a desk with ember.example for sale.
 func newDesk(t testing.TB, db *store.DB, c *clock) *desk {
 	t.Helper()
-	d := &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Audit: auditor{c.now}}), t, db, c}
+	d := &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
 	d.exec(`CREATE TABLE test_streams (partner TEXT PRIMARY KEY, last BIGINT NOT NULL)`)
 	d.exec(`CREATE TABLE test_events (partner TEXT, number BIGINT, kind TEXT, order_id TEXT, status TEXT, at BIGINT, PRIMARY KEY (partner, number))`)
 	d.list(ember)

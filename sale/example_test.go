@@ -9,6 +9,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -29,7 +30,7 @@ func Example() {
 	}
 	defer db.Close()
 	ember := fqdn.MustParse("ember.example")
-	desk := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: told{}, Audit: auditor{time.Now}})
+	desk := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: told{}, Keys: seal.Random(), Audit: auditor{time.Now}})
 	seller := market.Seller{Environment: market.Sandbox, ID: "acc_1"}
 	partner := sale.Party{Partner: "prt_1", Environment: "SANDBOX", Terms: sale.Terms{ServiceBP: 1500}}
 

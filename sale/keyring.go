@@ -18,6 +18,14 @@ const (
 	keysFresh = time.Minute // other processes remove keys; so long it may go unnoticed
 )
 
+// sealContext is what the keys are sealed for.
+var sealContext = []byte("quote key")
+
+// Sealed tells where the keys that sign quotes stand.
+func Sealed() store.Sealed {
+	return store.Sealed{Table: "quote_keys", Column: "key", Key: []string{"number"}, Context: func([]any) []byte { return sealContext }}
+}
+
 // A quoteKey signs quotes.
 type quoteKey struct {
 	number  int64
@@ -28,7 +36,7 @@ type quoteKey struct {
 // A keyring keeps in memory what table quote_keys holds. All processes on the database share the keys.
 type keyring struct {
 	now    func() time.Time
-	sealer Sealer
+	sealer store.Sealer
 
 	mu   sync.Mutex // guards what follows
 	keys map[int64]quoteKey
@@ -52,13 +60,7 @@ func (k *keyring) newest(ctx context.Context, db *store.DB) (quoteKey, error) {
 func (k *keyring) rotate(ctx context.Context, db *store.DB, before time.Time) (quoteKey, error) {
 	fresh := make([]byte, 32) // as many as the block of SHA-256 takes to be of full strength
 	rand.Read(fresh)
-	sealed := fresh
-	if k.sealer != nil {
-		var err error
-		if sealed, err = k.sealer.Seal(fresh); err != nil {
-			return quoteKey{}, fmt.Errorf("seal a key for quotes: %w", err)
-		}
-	}
+	sealed := k.sealer.Seal(fresh, sealContext)
 	now := k.now()
 	var all []quoteKey
 	err := db.Tx(ctx, func(tx store.Tx) (err error) {
@@ -117,10 +119,8 @@ func (k *keyring) load(ctx context.Context, tx store.Tx) ([]quoteKey, error) {
 		if err := rows.Scan(&key.number, &key.key, &created); err != nil {
 			return nil, err
 		}
-		if k.sealer != nil {
-			if key.key, err = k.sealer.Open(key.key); err != nil {
-				return nil, fmt.Errorf("open key %d for quotes: %w", key.number, err)
-			}
+		if key.key, err = k.sealer.Open(key.key, sealContext); err != nil {
+			return nil, fmt.Errorf("open key %d for quotes: %w", key.number, err)
 		}
 		key.created = store.Time(created)
 		all = append(all, key)

@@ -222,7 +222,7 @@ func TestOneNameIsSoldOnce(t *testing.T) {
 func TestOrdersOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	eachDesk(t, func(t *testing.T, d *desk) {
-		second := sale.New(sale.Config{DB: d.db, Inventory: inventory{d.db}, Books: books{}, Events: events{}, Audit: auditor{d.clock.now}})
+		second := sale.New(sale.Config{DB: d.db, Inventory: inventory{d.db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{d.clock.now}})
 		names := d.names(40)
 		var wg sync.WaitGroup
 		for i, name := range names {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,13 +164,12 @@ func TestAQuoteIsGoodForOneOrder(t *testing.T) {
 // A labeller seals with a label.
 type labeller struct{}
 
-func (labeller) Seal(plain []byte) ([]byte, error) {
-	sealed := append([]byte("sealed"), plain...)
-	return sealed, nil
+func (labeller) Seal(plain, context []byte) []byte {
+	return slices.Concat([]byte("sealed"), context, plain)
 }
 
-func (labeller) Open(sealed []byte) ([]byte, error) {
-	plain, ok := bytes.CutPrefix(sealed, []byte("sealed"))
+func (labeller) Open(sealed, context []byte) ([]byte, error) {
+	plain, ok := bytes.CutPrefix(sealed, append([]byte("sealed"), context...))
 	if !ok {
 		return nil, errors.New("not sealed")
 	}
@@ -185,7 +185,7 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		db := storetest.Open(t, cfg)
 		first := newDesk(t, db, c)
 		process := func() *desk {
-			return &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Audit: auditor{c.now}, Sealer: labeller{}}), t, db, c}
+			return &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
 		}
 		first.Desk = process().Desk
 		second := process()
@@ -229,7 +229,7 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		keys(3)
 		accepts("the key that has had its time", second, q4.QuoteID)
 
-		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Audit: auditor{c.now}, Sealer: stranger{}}).Quote(t.Context(), party, ember, c.now())
+		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: stranger{}, Audit: auditor{c.now}}).Quote(t.Context(), party, ember, c.now())
 		if err == nil || errors.As(err, new(*fault.Error)) {
 			t.Errorf("keys that cannot be opened: got %v, want a failure of ours", err)
 		}
@@ -239,4 +239,4 @@ func TestKeysOfQuotesChange(t *testing.T) {
 // A stranger opens nothing.
 type stranger struct{ labeller }
 
-func (stranger) Open([]byte) ([]byte, error) { return nil, errors.New("another key") }
+func (stranger) Open(_, _ []byte) ([]byte, error) { return nil, errors.New("another key") }

@@ -80,12 +80,6 @@ const (
 	EventRefunded          = "order.refunded" // or cancelled
 )
 
-// A Sealer protects keys in the database from who reads only that.
-type Sealer interface {
-	Seal(plain []byte) ([]byte, error)
-	Open(sealed []byte) ([]byte, error)
-}
-
 // An Auditor keeps who did what, in the transaction of the change.
 type Auditor interface {
 	Record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error
@@ -98,7 +92,7 @@ type Config struct {
 	Books     Books
 	Events    Events
 	Audit     Auditor
-	Sealer    Sealer           // of the keys that sign quotes; nil: they are stored as they are
+	Keys      store.Sealer     // seal the keys that sign quotes; the same in all processes
 	Now       func() time.Time // by which those keys are changed; nil: the store's clock
 }
 
@@ -111,14 +105,14 @@ type Desk struct {
 
 // New returns a desk. It panics where something in cfg is missing.
 func New(cfg Config) *Desk {
-	if cfg.DB == nil || cfg.Inventory == nil || cfg.Books == nil || cfg.Events == nil || cfg.Audit == nil {
+	if cfg.DB == nil || cfg.Inventory == nil || cfg.Books == nil || cfg.Events == nil || cfg.Audit == nil || cfg.Keys == nil {
 		panic("sale: the configuration is not complete")
 	}
 	if cfg.Now == nil {
 		cfg.Now = cfg.DB.Now
 	}
 	turns := map[string]chan struct{}{"SANDBOX": make(chan struct{}, 1), "LIVE": make(chan struct{}, 1)}
-	return &Desk{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Sealer}, turns: turns}
+	return &Desk{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Keys}, turns: turns}
 }
 
 // Tx is [store.DB.Tx] for transactions that place or move orders of an environment. All of them change the rows from which

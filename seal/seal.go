@@ -136,6 +136,13 @@ func (k *Keys) current() *ring {
 	return k.ring.Load()
 }
 
+// Refresh reads the file at once if it has changed.
+func (k *Keys) Refresh() {
+	if k.file != nil {
+		k.file.refresh(k, 0)
+	}
+}
+
 // Seal encrypts a secret for a context, such as the row where it is kept: in another it cannot be opened.
 func (k *Keys) Seal(secret, context []byte) []byte {
 	r := k.current()

@@ -29,7 +29,7 @@ import (
 // reading are the commands that change nothing in the store.
 var reading = []string{
 	"partner list", "credential list", "order list", "order show", "webhook deliveries", "ledger check", "audit",
-	"dev sign", "dev listen", "dev trigger", "db backup", "db check",
+	"key list", "dev sign", "dev listen", "dev trigger", "db backup", "db check",
 }
 
 // partnerService serves the partner API on a store.
@@ -40,7 +40,7 @@ func partnerService(t *testing.T, db *store.DB, data string) (base string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	keys, err := new(backend.Config).Keys(nothing, data)
+	keys, err := new(backend.Config).Keys(nothing, data, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,6 +179,8 @@ func TestChangesAreAudited(t *testing.T) {
 	for _, line := range []string{"partner list", "credential list", "order list", "order show FIRST", "ledger check", "audit", "db check"} {
 		did(line)
 	}
+	did("key rotate", "key.reseal", "key.rotate")
+	did("key list")
 	known["COPY"] = filepath.Join(t.TempDir(), "copy.db")
 	did("db backup COPY")
 

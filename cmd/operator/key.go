@@ -2,12 +2,27 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
+
+func keyFlags(fs *flag.FlagSet, o *options) {
+	fs.BoolVar(&o.retire, "retire", false, "with key rotate: remove the keys before from the file, once no row is sealed with them")
+}
 
 // sealingKeys are the server's keys, once they are seen to be those of the store.
 func (d *desk) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error) {
@@ -21,4 +36,198 @@ func (d *desk) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error
 		return nil, usageError{err}
 	}
 	return keys, nil
+}
+
+// A keyRow is a key of the server as it is printed.
+type keyRow struct {
+	ID    string         `json:"key_id"`
+	Seals bool           `json:"seals"`
+	Known bool           `json:"known"`
+	Rows  int            `json:"rows"`
+	Where map[string]int `json:"tables"`
+}
+
+// listKeys tells which keys there are, and how much each seals.
+func listKeys(ctx context.Context, d *desk, _ []string) error {
+	path, err := d.keys.KeysPath(d.environ, d.data)
+	if err != nil {
+		return usageError{err}
+	}
+	if path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return usagef("there is no key file %s yet; -server-key-file names another", path)
+		}
+	}
+	db, err := d.open(ctx, true)
+	if err != nil {
+		return err
+	}
+	keys, err := d.keys.Keys(d.environ, d.data, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return usageError{err}
+	}
+	uses, err := partner.NewOperator(db, keys, time.Now, "operator").KeyUses(ctx)
+	if err != nil {
+		return err
+	}
+	rows := make([]keyRow, len(uses))
+	for i, u := range uses {
+		rows[i] = keyRow{u.ID.String(), u.Seals, u.Known, u.Total(), u.Rows}
+	}
+	return d.print(rows, func(w io.Writer) {
+		fmt.Fprintln(w, "key\tuse\trows\ttables")
+		for _, r := range rows {
+			use := "opens"
+			switch {
+			case r.Seals:
+				use = "seals"
+			case !r.Known:
+				use = "missing"
+			}
+			var tables []string
+			for _, table := range slices.Sorted(maps.Keys(r.Where)) {
+				tables = append(tables, fmt.Sprintf("%s %d", table, r.Where[table]))
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", r.ID, use, r.Rows, strings.Join(tables, ", "))
+		}
+	})
+}
+
+// A rotation is what key rotate did.
+type rotation struct {
+	Key     string   `json:"key_id"`        // that seals
+	Made    bool     `json:"made"`          // just now
+	Rows    int      `json:"rows"`          // sealed anew
+	Lost    int      `json:"rows_not_open"` // whose key is not in the file
+	Older   []string `json:"older_keys"`    // that are still in the file
+	Removed []string `json:"removed_keys"`
+}
+
+// keyLease keeps two operators from changing the file at once.
+const (
+	keyLease     = "server keys"
+	keyLeaseTime = time.Minute
+)
+
+// rotateKeys puts a new key first and seals everything with it, or finishes a rotation that was begun; with -retire it
+// removes the keys before.
+func rotateKeys(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
+	path, err := d.keys.KeysPath(d.environ, d.data)
+	if err != nil {
+		return usageError{err}
+	}
+	held, err := d.store.Lease(ctx, keyLease, keyLeaseTime)
+	if err != nil {
+		return err
+	}
+	if !held {
+		return usagef("another operator is changing the keys; one that was interrupted is waited for at most %v", keyLeaseTime)
+	}
+	defer func() { _ = d.store.Release(context.WithoutCancel(ctx), keyLease) }()
+	uses, err := op.KeyUses(ctx)
+	if err != nil {
+		return err
+	}
+	var did rotation
+	if d.retire {
+		did, err = retireKeys(ctx, op, path, uses)
+	} else {
+		did, err = rotateTo(ctx, op, path, uses)
+	}
+	if err != nil {
+		return err
+	}
+	err = d.print(did, func(w io.Writer) { did.print(w, filepath.Dir(path)) })
+	if err == nil && did.Lost > 0 {
+		err = fmt.Errorf("%d rows stay as they are: their key is not in the file; key list tells which", did.Lost)
+	}
+	return err
+}
+
+// rotateTo seals everything with the first key, which is made before unless rows wait from a rotation that was begun.
+func rotateTo(ctx context.Context, op *partner.Operator, path string, uses []partner.KeyUse) (rotation, error) {
+	did := rotation{Key: uses[0].ID.String(), Older: []string{}, Removed: []string{}}
+	begun := slices.ContainsFunc(uses[1:], func(u partner.KeyUse) bool { return u.Known && u.Total() > 0 })
+	if !begun {
+		if path == "" {
+			return did, usagef("the keys are in the environment: put a new one first there, restart every program, and say this again")
+		}
+		id, err := seal.AddKey(path)
+		if err != nil {
+			return did, err
+		}
+		did.Key, did.Made = id.String(), true
+		if err := op.RecordKey(ctx, "key.rotate", id, nil); err != nil {
+			return did, err
+		}
+		if err := op.FollowKeys(id); err != nil {
+			return did, err
+		}
+	}
+	rows, lost, err := op.Reseal(ctx)
+	did.Rows, did.Lost = rows, lost
+	for _, u := range uses {
+		if u.Known && u.ID.String() != did.Key {
+			did.Older = append(did.Older, u.ID.String())
+		}
+	}
+	return did, err
+}
+
+// retireAfter is how long keys stay after a change of the file: so long a sign-in that was begun may take, which is
+// sealed with them in a browser.
+const retireAfter = 10 * time.Minute
+
+// retireKeys removes all keys but the first from the file, if they seal nothing.
+func retireKeys(ctx context.Context, op *partner.Operator, path string, uses []partner.KeyUse) (rotation, error) {
+	did := rotation{Key: uses[0].ID.String(), Older: []string{}, Removed: []string{}}
+	var old []seal.ID
+	for _, u := range uses[1:] {
+		if !u.Known {
+			continue
+		}
+		if n := u.Total(); n > 0 {
+			return did, usagef("%d rows are still sealed with key %s: say key rotate first, which goes on with them", n, u.ID)
+		}
+		old = append(old, u.ID)
+	}
+	if len(old) == 0 {
+		return did, nil
+	}
+	if path == "" {
+		return did, usagef("no row needs the keys after the first any more: remove them from the environment, and restart every program")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return did, err
+	}
+	if wait := retireAfter - time.Since(info.ModTime()); wait > 0 {
+		return did, usagef("the file was changed less than %v ago, and browsers may still hold what the keys before have sealed: try again in %v", retireAfter, wait.Round(time.Second))
+	}
+	if err := seal.RemoveKeys(path, old...); err != nil {
+		return did, err
+	}
+	var errs []error
+	for _, id := range old {
+		did.Removed = append(did.Removed, id.String())
+		errs = append(errs, op.RecordKey(ctx, "key.retire", id, nil))
+	}
+	return did, errors.Join(errs...)
+}
+
+func (r rotation) print(w io.Writer, dir string) {
+	fmt.Fprintf(w, "key\t%s\n", r.Key)
+	switch {
+	case len(r.Removed) > 0:
+		fmt.Fprintf(w, "removed\t%s\n\tcopies of the file hold them still; so does %s, if it is there\n", strings.Join(r.Removed, ", "), filepath.Join(dir, "partner.key"))
+		return
+	case r.Made:
+		fmt.Fprintf(w, "made\tjust now, first in the file; running programs follow within seconds. Keep a copy apart from the database's\n")
+	case r.Rows > 0:
+		fmt.Fprintf(w, "made\tnot now: rows waited for it. To make another, say this again\n")
+	}
+	fmt.Fprintf(w, "sealed anew\t%d rows\n", r.Rows)
+	if len(r.Older) > 0 {
+		fmt.Fprintf(w, "still open\t%s; key rotate -retire removes them in %v\n", strings.Join(r.Older, ", "), retireAfter)
+	}
 }

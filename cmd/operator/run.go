@@ -65,6 +65,8 @@ var commands = []command{
 	{"webhook redeliver", "DELIVERY", "send an event once more, with -partner and -env", nil, redeliver},
 	{"ledger check", "", "hold the ledger against itself and the orders", nil, withOperator(checkLedger)},
 	{"audit", "", "tell who did what, the newest first, by -actor, -action, -subject and -since", auditFlags, showAudit},
+	{"key list", "", "tell which keys seal what the store must not show, and how many rows each", keyFlags, listKeys},
+	{"key rotate", "", "put a new key first and seal everything with it, while the service runs; -retire removes the keys before", nil, withOperator(rotateKeys)},
 	{"dev sign", "METHOD PATH", "sign a request of the partner API with -key-id and -secret, and print its headers, or send it", devFlags, devSign},
 	{"dev listen", "", "take webhooks on loopback, with -webhook-secret, and say of each whether it is genuine", nil, devListen},
 	{"dev trigger", "", "have a test event sent to the partner's webhook, and say what came of it", nil, devTrigger},
@@ -78,7 +80,7 @@ type options struct {
 	data, db, env  string
 	email, baseURL string
 
-	keys                     backend.Config // only KeysFile
+	keys                     backend.Config // only the key file
 	name, partner, scopes    string
 	reason, as, subject      string
 	actor, action, since     string
@@ -87,7 +89,7 @@ type options struct {
 	status, domain           string
 	limit                    int
 	json                     bool
-	dryRun, partial          bool
+	dryRun, partial, retire  bool
 	dev                      devOptions
 }
 

@@ -1,0 +1,97 @@
+package partner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/seal"
+	"github.com/namewharf/namewharf/store"
+)
+
+// sealed tells where all that stands that the server's key seals.
+func sealed() []store.Sealed {
+	secrets := store.Sealed{
+		Table: "partner_secrets", Column: "sealed", Key: []string{"key_id", "number"},
+		Context: func(key []any) []byte {
+			number, _ := key[1].(int64)
+			return secretContext(fmt.Sprint(key[0]), int(number))
+		},
+	}
+	return slices.Concat([]store.Sealed{store.SealedSecrets(), secrets, sale.Sealed()}, event.Sealed())
+}
+
+// A KeyUse is how much of the database a key seals.
+type KeyUse struct {
+	ID    seal.ID
+	Seals bool           // it is the first: what is sealed from now on is sealed with it
+	Known bool           // it is among the keys given; without it its rows cannot be read
+	Rows  map[string]int // by table
+}
+
+// Total is how many rows the key seals.
+func (u KeyUse) Total() (n int) {
+	for _, rows := range u.Rows {
+		n += rows
+	}
+	return n
+}
+
+// KeyUses are the server's keys in their order, then those that some row needs and nobody has given.
+func (o *Operator) KeyUses(ctx context.Context) ([]KeyUse, error) {
+	var all []KeyUse
+	at := map[seal.ID]int{}
+	for i, id := range o.keys.IDs() {
+		at[id] = len(all)
+		all = append(all, KeyUse{ID: id, Seals: i == 0, Known: true, Rows: map[string]int{}})
+	}
+	for _, s := range sealed() {
+		counts, err := s.Count(ctx, o.db, len(seal.ID{}.Head()))
+		if err != nil {
+			return nil, err
+		}
+		for head, n := range counts {
+			id, ok := seal.IDOf([]byte(head))
+			if !ok {
+				return nil, fmt.Errorf("a row of %s is not sealed", s.Table)
+			}
+			if _, ok := at[id]; !ok {
+				at[id] = len(all)
+				all = append(all, KeyUse{ID: id, Rows: map[string]int{}})
+			}
+			all[at[id]].Rows[s.Table] += n
+		}
+	}
+	return all, nil
+}
+
+// FollowKeys has the file read again, where the key with the id must stand first now.
+func (o *Operator) FollowKeys(id seal.ID) error {
+	o.keys.Refresh()
+	if got := o.keys.IDs()[0]; got != id {
+		return fmt.Errorf("key %s seals, not %s: the file was changed by somebody else", got, id)
+	}
+	return nil
+}
+
+// Reseal seals with the first key what any other seals, in small transactions beside running servers, and records that.
+// Begun again after an interruption it goes on with what is left. It returns how many rows it has sealed, and how many
+// it could not open, because their key is not among those given.
+func (o *Operator) Reseal(ctx context.Context) (rows, unopened int, err error) {
+	first := o.keys.IDs()[0]
+	for _, s := range sealed() {
+		n, bad, err := s.Reseal(ctx, o.db, o.keys, first.Head())
+		rows, unopened = rows+n, unopened+bad
+		if err != nil {
+			return rows, unopened, err
+		}
+	}
+	return rows, unopened, o.RecordKey(ctx, "key.reseal", first, map[string]any{"rows": rows, "not_open": unopened})
+}
+
+// RecordKey writes what was done with a key of the server into the audit log.
+func (o *Operator) RecordKey(ctx context.Context, action string, id seal.ID, details map[string]any) error {
+	return o.db.Tx(ctx, func(tx store.Tx) error { return o.by.Record(ctx, tx, action, id.String(), details) })
+}
