@@ -16,8 +16,8 @@ func migrateDB(ctx context.Context, d *desk, _ []string) error {
 		return err
 	}
 	if d.db == "" {
-		if _, err := d.keys.Keys(d.environ, d.data); err != nil {
-			return usageError{err}
+		if _, err := d.loadKeys(true); err != nil {
+			return err
 		}
 	}
 	applied, err := db.Migrate(ctx)

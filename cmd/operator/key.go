@@ -24,13 +24,23 @@ func keyFlags(fs *flag.FlagSet, o *options) {
 	fs.BoolVar(&o.retire, "retire", false, "with key rotate: remove the keys before from the file, once no row is sealed with them")
 }
 
-// sealingKeys are the server's keys, once they are seen to be those of the store.
-func (d *desk) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error) {
+// loadKeys reads the server's keys. A key file is made only where that is said: others would seal what the service cannot
+// read.
+func (d *desk) loadKeys(make bool) (*seal.Keys, error) {
 	given := d.keys
-	given.KeysExist = true // others would seal what the service cannot read
+	given.KeysExist = !make
 	keys, err := given.Keys(d.environ, d.data, slog.New(slog.NewTextHandler(d.stderr, nil)))
 	if err != nil {
 		return nil, usageError{err}
+	}
+	return keys, nil
+}
+
+// sealingKeys are the server's keys, once they are seen to be those of the store.
+func (d *desk) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error) {
+	keys, err := d.loadKeys(false)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := backend.Secret(ctx, db, keys); err != nil {
 		return nil, usageError{err}
@@ -49,22 +59,13 @@ type keyRow struct {
 
 // listKeys tells which keys there are, and how much each seals.
 func listKeys(ctx context.Context, d *desk, _ []string) error {
-	path, err := d.keys.KeysPath(d.environ, d.data)
-	if err != nil {
-		return usageError{err}
-	}
-	if path != "" {
-		if _, err := os.Stat(path); err != nil {
-			return usagef("there is no key file %s yet; -server-key-file names another", path)
-		}
-	}
-	db, err := d.open(ctx, true)
+	db, err := d.open(ctx)
 	if err != nil {
 		return err
 	}
-	keys, err := d.keys.Keys(d.environ, d.data, slog.New(slog.DiscardHandler))
+	keys, err := d.loadKeys(false) // those of the store or not: that is what there is to see
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	uses, err := partner.NewOperator(db, keys, time.Now, "operator").KeyUses(ctx)
 	if err != nil {

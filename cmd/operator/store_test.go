@@ -93,7 +93,7 @@ func TestNoCommandMakesASchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = operate(t, "partner", "create", "-name", "P", "-db", url, "-data", data)
-	if err == nil || !strings.Contains(err.Error(), "-partner-keys-file") {
+	if err == nil || !strings.Contains(err.Error(), "-server-key-file") {
 		t.Errorf("without keys: got %v", err)
 	}
 	if _, err := os.Stat(data); err == nil {

@@ -41,7 +41,7 @@ func openShop(b *testing.B, program string, cfg store.Config, names int) *shop {
 	keys := filepath.Join(b.TempDir(), seal.FileName)
 	s.stock(b, cfg, keys, names)
 	cmd := exec.Command(program, append(onStore(b, cfg), "-addr", "127.0.0.1:0", "-bootstrap-url", "off", "-rate-limits", "off",
-		"-partner-keys-file", keys, "-webhook-allow-private", "127.0.0.0/8")...)
+		"-server-key-file", keys, "-webhook-allow-private", "127.0.0.0/8")...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
