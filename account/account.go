@@ -17,7 +17,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-webauthn/webauthn/webauthn"
@@ -111,8 +110,6 @@ type Accounts struct {
 
 	post  *queue // mail, with the look-ups of which nobody may see how long they take
 	notes *queue // entries in the security log that nobody waits for
-	sweep context.CancelFunc
-	swept sync.WaitGroup
 }
 
 // New returns the accounts of a database and starts what works behind them: mail, the log of failures, and the removal
@@ -140,9 +137,6 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 	}
 	a.post = newQueue(postWorkers, postTime)
 	a.notes = newQueue(1, noteTime) // one, so that entries keep their order
-	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
-	a.sweep = stop
-	a.swept.Go(func() { a.sweepHourly(behind) })
 	return a, nil
 }
 
@@ -178,10 +172,8 @@ func (c Config) complete() (Config, *url.URL, error) {
 // Close finishes the mail and the log entries that are under way, for at most some seconds, and ends what works behind.
 // Nothing may be called after it.
 func (a *Accounts) Close() {
-	a.sweep()
 	a.post.close()
 	a.notes.close()
-	a.swept.Wait()
 	for _, u := range a.upstreams {
 		u.discovered.Wait()
 	}

@@ -73,8 +73,7 @@ type Entry struct {
 
 const (
 	maxDetail = 200
-	maxLog    = 500                  // entries handed out at once
-	keepLog   = 400 * 24 * time.Hour // a year and a month
+	maxLog    = 500 // entries handed out at once
 )
 
 // Record adds an entry to the security log, for what other packages do to an account. At is set when it is zero.
@@ -112,21 +111,5 @@ func (a *Accounts) noteLater(e Entry) {
 	})
 	if !added {
 		a.log.Warn("security log is full", "event", string(e.What), "account", e.AccountID)
-	}
-}
-
-// sweepHourly removes what has expired.
-func (a *Accounts) sweepHourly(ctx context.Context) {
-	tick := time.NewTicker(time.Hour)
-	defer tick.Stop()
-	for {
-		if err := a.db.Tx(ctx, func(tx store.Tx) error { return sweep(ctx, tx, a.now()) }); err != nil && ctx.Err() == nil {
-			a.log.Error("remove expired sessions", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
+	"github.com/namewharf/namewharf/store/sweep"
 )
 
 func TestSessionLastsThirtyDaysAfterItWasSeen(t *testing.T) {
@@ -36,7 +37,7 @@ func TestSessionLastsThirtyDaysAfterItWasSeen(t *testing.T) {
 		r.clock.advance(SessionLife)
 		_, err = r.Session(ctx, token)
 		wantCode(t, "thirty days after", err, fault.AuthenticationRequired)
-		must(t, "sweep", r.db.Tx(ctx, func(tx store.Tx) error { return sweep(ctx, tx, r.now()) }))
+		must(t, "sweep", sweep.New(sweep.Config{DB: r.db, Rules: Retention(time.Hour), Now: r.now}).Pass(ctx))
 		var rows int
 		must(t, "count", r.db.Read(ctx, func(tx store.Tx) error {
 			return tx.QueryRow(ctx, `SELECT COUNT(*) FROM account_sessions`).Scan(&rows)

@@ -149,21 +149,6 @@ func readLog(ctx context.Context, tx store.Tx, accountID string, limit int) ([]E
 	return entries, rows.Err()
 }
 
-// sweep removes what has expired.
-func sweep(ctx context.Context, tx store.Tx, now time.Time) error {
-	for _, s := range []string{
-		`DELETE FROM account_sessions WHERE expires <= $1`,
-		`DELETE FROM account_tokens WHERE expires <= $1`,
-		`DELETE FROM account_spent WHERE expires <= $1`,
-	} {
-		if _, err := tx.Exec(ctx, s, store.Micros(now)); err != nil {
-			return err
-		}
-	}
-	_, err := tx.Exec(ctx, `DELETE FROM account_log WHERE at <= $1`, store.Micros(now.Add(-keepLog)))
-	return err
-}
-
 // spend makes a ceremony unusable; it fails with [fault.InvalidToken] when it is already.
 func spend(ctx context.Context, tx store.Tx, nonce []byte, expires time.Time) error {
 	n, err := tx.Exec(ctx, `INSERT INTO account_spent (nonce, expires) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING`, nonce, store.Micros(expires))

@@ -57,9 +57,40 @@ func fill(x *index.Index, read func(add func(index.Entry)) error) error {
 func (m *Market) Refresh(ctx context.Context) error {
 	m.following.Lock()
 	defer m.following.Unlock()
+	now := time.Now().Round(0) // the wall clock goes on while a machine sleeps
+	if now.Sub(m.followed).Abs() >= awayAfter {
+		if err := m.comeBack(ctx); err != nil {
+			return err
+		}
+	}
 	for i, env := range environments {
 		if err := m.catchUp(ctx, i, env); err != nil {
 			return fmt.Errorf("follow the listings of %s: %w", env, err)
+		}
+	}
+	m.followed = now
+	return nil
+}
+
+// awayAfter is how long a process must not have followed the changes to have missed some for ever: much less than
+// MinWithdrawn, for which withdrawn listings are kept at least.
+const awayAfter = MinWithdrawn / 2
+
+// comeBack loads the listings anew where some that changed meanwhile were removed: following the changes would not tell
+// of them. The caller holds m.following.
+func (m *Market) comeBack(ctx context.Context) error {
+	for i, env := range environments {
+		var removed int64
+		err := m.db.Read(ctx, func(tx store.Tx) (err error) {
+			removed, err = removedUpTo(ctx, tx, env)
+			return err
+		})
+		if err == nil && removed >= m.seen[i].change {
+			err = m.load(ctx, i, env)
+			m.setVersion()
+		}
+		if err != nil {
+			return fmt.Errorf("load the listings of %s anew: %w", env, err)
 		}
 	}
 	return nil

@@ -38,8 +38,9 @@ type Market struct {
 	indexes [len(environments)]atomic.Pointer[index.Index]
 	version atomic.Uint64
 
-	following sync.Mutex // held while changes are read and applied; guards seen
+	following sync.Mutex // held while changes are read and applied; guards what follows
 	seen      [len(environments)]place
+	followed  time.Time // when the changes were last followed to their end, by the real clock
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -64,6 +65,7 @@ func New(ctx context.Context, cfg Config) (*Market, error) {
 		}
 	}
 	m.setVersion()
+	m.followed = time.Now().Round(0)
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go m.follow(ctx, cfg.Follow)
 	return m, nil

@@ -21,7 +21,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -117,11 +116,9 @@ type Server struct {
 	tokens     *cache.Cache[digest, known] // good access tokens
 	generation atomic.Uint64               // counts revocations here; entries of tokens from before do not count
 
-	stop    context.CancelFunc
-	running sync.WaitGroup
 }
 
-// New returns a server and starts its housekeeping, which [Server.Close] ends. It refuses an issuer that is not an
+// New returns a server. It refuses an issuer that is not an
 // absolute URL, or is plain http on a host that is not loopback, and redirect schemes that are never safe.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.DB == nil {
@@ -171,15 +168,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		}
 	}
 	s.handler = s.routes(issuer)
-	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.running.Go(func() { s.housekeeping(ctx) })
 	return s, nil
 }
 
-// Close ends the housekeeping and waits for it and for documents that are being fetched.
+// Close waits for documents that are being fetched.
 func (s *Server) Close() {
-	s.stop()
-	s.running.Wait()
 	s.documents.close()
 }
 

@@ -54,9 +54,7 @@ func TestReplay(t *testing.T) {
 			a.ok(r, 200)
 			for _, wait := range test.waits {
 				a.clock.advance(wait)
-				if err := a.api.tidy(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				a.sweep()
 				if got := a.want(r, 401, fault.ReplayDetected); t.Failed() {
 					t.Fatalf("%s, after %v: %s", test.name, wait, got.body)
 				}
@@ -137,9 +135,7 @@ func TestNoncesAreRemoved(t *testing.T) {
 			t.Fatalf("%d groups, want one each", rows())
 		}
 		a.clock.advance(301 * time.Second)
-		if err := a.api.tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		a.sweep()
 		if rows() != 1 {
 			t.Errorf("%d groups are left, want the last", rows())
 		}
@@ -221,9 +217,7 @@ func TestLimits(t *testing.T) {
 		}
 		a.ok(a.get(root+"/events").signedBy(a.another("SANDBOX", ScopeWebhook)), 200)
 		a.clock.advance(time.Hour)
-		if err := a.api.tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		a.sweep()
 		if n := a.count(`SELECT COUNT(*) FROM partner_limits`); n != 0 {
 			t.Errorf("%d buckets are kept though full", n)
 		}

@@ -141,17 +141,13 @@ func TestRepetition(t *testing.T) {
 		s.ok(s.post(root+"/refunds", `{"order_id":"`+first.text("public_id")+`"}`), 201)
 		again("refunded")
 		s.clock.advance(AnswerLife - time.Hour)
-		if err := s.api.tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s.sweep()
 		again("after 29 days")
 		s.want(s.order(`{"quote_id":"`+quote+`" }`).keyed("k"), 409, fault.Conflict)
 		s.want(s.order(body).keyed("another"), 422, fault.QuoteExpired)
 		s.clock.advance(time.Hour)
 		s.want(s.order(body).keyed("k"), 422, fault.QuoteExpired) // the key is forgotten
-		if err := s.api.tidy(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		s.sweep()
 		if n := s.count(`SELECT COUNT(*) FROM partner_answers`); n != 0 {
 			t.Errorf("%d answers are kept for longer than they are good", n)
 		}

@@ -55,7 +55,7 @@ type API struct {
 	running sync.WaitGroup
 }
 
-// New returns an API and starts what works in the background: admissions, the courier of events and housekeeping.
+// New returns an API and starts what works in the background: admissions and the courier of events.
 // [API.Close] ends it, before the market and the database are closed.
 func New(ctx context.Context, cfg Config) (*API, error) {
 	if cfg.DB == nil || cfg.Keys == nil || cfg.Market == nil {
@@ -84,7 +84,6 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 	a.set = a.operations()
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	a.running.Go(func() { a.admissions.run(ctx) })
-	a.running.Go(func() { a.housekeeping(ctx) })
 	a.running.Go(func() {
 		if err := a.events.Deliver(ctx); err != nil && ctx.Err() == nil {
 			cfg.Logger.ErrorContext(ctx, "events are no longer delivered", "error", err.Error())

@@ -25,6 +25,7 @@ import (
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
+	"github.com/namewharf/namewharf/store/sweep"
 )
 
 // A clock shows the time that a test sets.
@@ -372,4 +373,12 @@ func (s *stand) count(query string, args ...any) (n int) {
 		s.Fatal(err)
 	}
 	return n
+}
+
+// sweep removes what is over by the stand's clock.
+func (s *stand) sweep() {
+	s.Helper()
+	if err := sweep.New(sweep.Config{DB: s.db, Rules: Retention(), Now: s.clock.Now}).Pass(s.Context()); err != nil {
+		s.Fatal(err)
+	}
 }

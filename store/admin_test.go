@@ -231,40 +231,6 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
-func TestLeaseHasOneHolder(t *testing.T) {
-	t.Parallel()
-	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
-		var mu sync.Mutex
-		now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-		cfg.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-		wait := func(d time.Duration) { mu.Lock(); defer mu.Unlock(); now = now.Add(d) }
-		first, second := storetest.Open(t, cfg), storetest.Open(t, cfg)
-		want := func(step string, db *store.DB, want bool) {
-			t.Helper()
-			if got, err := db.Lease(t.Context(), "nightly", time.Minute); err != nil || got != want {
-				t.Errorf("%s: got %v, %v; want %v", step, got, err, want)
-			}
-		}
-		want("the first takes it", first, true)
-		want("the second does not get it", second, false)
-		wait(30 * time.Second)
-		want("the first prolongs it", first, true)
-		wait(time.Minute - time.Microsecond)
-		want("it is held to its end", second, false)
-		wait(time.Microsecond)
-		want("the second takes it over", second, true)
-		want("the first has lost it", first, false)
-		if err := first.Release(t.Context(), "nightly"); err != nil {
-			t.Error(err)
-		}
-		want("only the holder can release it", first, false)
-		if err := second.Release(t.Context(), "nightly"); err != nil {
-			t.Error(err)
-		}
-		want("a released lease is free", first, true)
-	})
-}
-
 func TestIDsSortInTheirOrder(t *testing.T) {
 	t.Parallel()
 	var last string
@@ -294,8 +260,8 @@ func TestEmbeddedStoreWorksInABubble(t *testing.T) {
 		other := storetest.Open(t, store.Config{Temporary: true})
 		makeTable(t, other)
 		for range 3 {
-			if held, err := db.Lease(t.Context(), "hourly", time.Hour); err != nil || !held {
-				t.Errorf("lease: got %v, %v; want true, nil", held, err)
+			if ran, err := db.Exclusively(t.Context(), "hourly", func(context.Context) error { return nil }); err != nil || !ran {
+				t.Errorf("lease: got %v, %v; want true, nil", ran, err)
 			}
 			time.Sleep(time.Hour)
 		}

@@ -253,7 +253,7 @@ func TestCloseWaitsForTheQueue(t *testing.T) {
 	var first, second error
 	wg.Go(func() { first = db.Tx(t.Context(), func(Tx) error { close(held); <-hold; return nil }) })
 	<-held
-	wg.Go(func() { _, second = db.Lease(t.Context(), "a", time.Hour) })
+	wg.Go(func() { second = db.Tx(t.Context(), func(Tx) error { return nil }) })
 	w.queued(t, 1)
 	wg.Go(func() { db.Close() })
 	w.queued(t, 2)

@@ -23,17 +23,16 @@ func TestMain(m *testing.M) {
 	if where := os.Getenv(crashVariable); where != "" {
 		writeUntilKilled(where)
 	}
+	if where := os.Getenv(holderVariable); where != "" {
+		holdUntilKilled(where)
+	}
 	os.Exit(m.Run())
 }
 
 // writeUntilKilled inserts pairs of rows and prints the id of each pair once it is committed.
 func writeUntilKilled(where string) {
-	cfg := store.Config{Dir: where}
-	if strings.HasPrefix(where, "postgres:") {
-		cfg = store.Config{URL: where}
-	}
 	ctx := context.Background()
-	db, err := store.Open(ctx, cfg)
+	db, err := store.Open(ctx, configOf(where))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

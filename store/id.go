@@ -2,6 +2,8 @@ package store
 
 import (
 	"encoding/base32"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -15,4 +17,38 @@ var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddi
 func NewID(prefix string) string {
 	id := uuid.Must(uuid.NewV7()) // fails only when the system has no randomness
 	return prefix + "_" + crockford.EncodeToString(id[:])
+}
+
+// idSize is the length of an id behind its prefix.
+const idSize = 26
+
+// IDAt returns the text that sorts before all ids with the prefix that [NewID] made at that time or later, by the clock of
+// the machine that made them, and behind those that it made before, to the millisecond.
+func IDAt(prefix string, at time.Time) string {
+	var id uuid.UUID
+	for i, ms := 5, max(0, at.UnixMilli()); i >= 0; i, ms = i-1, ms>>8 {
+		id[i] = byte(ms)
+	}
+	return prefix + "_" + crockford.EncodeToString(id[:])
+}
+
+// IDTime returns when an id with the prefix was made, to the millisecond; ok is false for what [NewID] does not make.
+func IDTime(prefix, id string) (at time.Time, ok bool) {
+	text, ok := strings.CutPrefix(id, prefix+"_")
+	if !ok || len(text) != idSize {
+		return time.Time{}, false
+	}
+	raw, err := crockford.DecodeString(text)
+	if err != nil || crockford.EncodeToString(raw) != text {
+		return time.Time{}, false
+	}
+	parsed, err := uuid.FromBytes(raw)
+	if err != nil || parsed.Version() != 7 || parsed.Variant() != uuid.RFC4122 {
+		return time.Time{}, false
+	}
+	var ms int64
+	for _, b := range parsed[:6] {
+		ms = ms<<8 | int64(b)
+	}
+	return time.UnixMilli(ms).UTC(), true
 }

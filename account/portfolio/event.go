@@ -33,9 +33,6 @@ const (
 	Removed   Kind = "removed"
 )
 
-// eventsKept is how long an account can read what happened.
-const eventsKept = 400 * 24 * time.Hour
-
 // Log returns what happened to the account's names, the latest first, at most limit events.
 func (p *Portfolio) Log(ctx context.Context, account string, limit int) ([]Event, error) {
 	var all []Event
@@ -86,9 +83,4 @@ func (p *Portfolio) happened(ctx context.Context, tx store.Tx, events ...Event) 
 		_, err := tx.Exec(ctx, `INSERT INTO portfolio_events (id, account_id, domain, kind, detail, at) VALUES `+values.String(), args...)
 		return err
 	})
-}
-
-func forgetEvents(ctx context.Context, tx store.Tx, before time.Time) error {
-	_, err := tx.Exec(ctx, `DELETE FROM portfolio_events WHERE at < $1`, store.Micros(before))
-	return err
 }

@@ -23,11 +23,8 @@ const (
 	DefaultPace = time.Second
 )
 
-// One process asks at a time. It takes the lease for each name anew, which is asked about in much less than leaseLife.
-const (
-	lease     = "portfolio-recheck"
-	leaseLife = 3 * time.Minute
-)
+// lease is held by the one process that asks.
+const lease = "portfolio-recheck"
 
 // Watch asks the registries about every proven name once a day, and suspends the claims and the offers of those that
 // changed hands, until ctx ends. Of several processes that watch one does the work.
@@ -57,25 +54,15 @@ func (p *Portfolio) Watch(ctx context.Context) {
 // Recheck asks about the names that are due, at most some dozen, and returns how many it asked about: none while
 // another process is at it.
 func (p *Portfolio) Recheck(ctx context.Context) (asked int, err error) {
-	var names []owner
-	err = p.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
-		names, err = due(ctx, tx, p.cfg.DB.Now(), round)
-		return err
-	})
-	for i := 0; i < len(names) && err == nil; i++ {
-		if i > 0 {
-			select {
-			case <-ctx.Done():
-				return asked, ctx.Err()
-			case <-time.After(p.cfg.Pace):
+	names, err := p.due(ctx)
+	if err == nil && len(names) > 0 {
+		_, err = p.cfg.DB.Exclusively(ctx, lease, func(ctx context.Context) (err error) {
+			if names, err = p.due(ctx); err != nil { // another may have asked about them meanwhile
+				return err
 			}
-		}
-		var held bool
-		if held, err = p.cfg.DB.Lease(ctx, lease, leaseLife); err != nil || !held {
-			break
-		}
-		err = p.recheck(ctx, names[i])
-		asked++
+			asked, err = p.recheckAll(ctx, names)
+			return err
+		})
 	}
 	if err != nil {
 		return asked, fmt.Errorf("re-check names: %w", err)
@@ -84,6 +71,33 @@ func (p *Portfolio) Recheck(ctx context.Context) (asked int, err error) {
 		return asked, p.cfg.Market.Refresh(ctx)
 	}
 	return 0, nil
+}
+
+// due reads the names about which the registry is to be asked.
+func (p *Portfolio) due(ctx context.Context) (names []owner, err error) {
+	err = p.cfg.DB.Read(ctx, func(tx store.Tx) error {
+		names, err = due(ctx, tx, p.cfg.DB.Now(), round)
+		return err
+	})
+	return names, err
+}
+
+// recheckAll asks about one name after the other.
+func (p *Portfolio) recheckAll(ctx context.Context, names []owner) (asked int, err error) {
+	for i, name := range names {
+		if i > 0 {
+			select {
+			case <-ctx.Done():
+				return asked, ctx.Err()
+			case <-time.After(p.cfg.Pace):
+			}
+		}
+		if err := p.recheck(ctx, name); err != nil {
+			return asked, err
+		}
+		asked++
+	}
+	return asked, nil
 }
 
 // recheck asks about one name.
@@ -101,9 +115,6 @@ func (p *Portfolio) recheck(ctx context.Context, o owner) error {
 	}
 	return p.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		now := p.cfg.DB.Now()
-		if err := forgetEvents(ctx, tx, now.Add(-eventsKept)); err != nil {
-			return err
-		}
 		if a.err != nil {
 			return postpone(ctx, tx, o, now.Add(max(recheckRetry, fault.From(a.err).Retry)))
 		}

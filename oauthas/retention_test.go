@@ -3,11 +3,10 @@ package oauthas
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/namewharf/namewharf/store"
-	"github.com/namewharf/namewharf/store/storetest"
+	"github.com/namewharf/namewharf/store/sweep"
 )
 
 // rows counts the rows of a table.
@@ -22,9 +21,9 @@ func (d *desk) rows(table string) (n int) {
 	return n
 }
 
-func (d *desk) mustTidy() {
+func (d *desk) mustSweep() {
 	d.Helper()
-	if err := d.tidy(d.Context()); err != nil {
+	if err := sweep.New(sweep.Config{DB: d.cfg.DB, Rules: Retention(), Now: d.cfg.Now}).Pass(d.Context()); err != nil {
 		d.Fatal(err)
 	}
 }
@@ -37,7 +36,7 @@ func TestUnusedClientsAreRemoved(t *testing.T) {
 		revoked := d.pass(nil)
 		want := func(when, client string, want bool) {
 			t.Helper()
-			d.mustTidy()
+			d.mustSweep()
 			_, err := d.client(t.Context(), client)
 			if want && err != nil || !want && !errors.Is(err, errUnknownClient) {
 				t.Errorf("%s: got %v, want the client there: %v", when, err, want)
@@ -77,48 +76,20 @@ func TestWhatIsOverIsRemoved(t *testing.T) {
 			}
 		}
 		d.clock.advance(AccessLife)
-		d.mustTidy()
+		d.mustSweep()
 		for table, want := range map[string]int{"oauth_access": 0, "oauth_refresh": 4, "oauth_grants": 1, "oauth_codes": 1, "oauth_interactions": 0} {
 			if got := d.rows(table); got != want {
 				t.Errorf("%s after half an hour: got %d rows, want %d", table, got, want)
 			}
 		}
 		d.clock.advance(GrantLife + 2*time.Hour)
-		d.mustTidy()
+		d.mustSweep()
 		d.clock.advance(UnusedLife)
-		d.mustTidy()
+		d.mustSweep()
 		for _, table := range []string{"oauth_access", "oauth_refresh", "oauth_grants", "oauth_codes", "oauth_interactions", "oauth_clients", "oauth_consents"} {
 			if got := d.rows(table); got != 0 {
 				t.Errorf("%s in the end: got %d rows, want none", table, got)
 			}
 		}
-	})
-}
-
-func TestManyRowsAreRemovedInTurns(t *testing.T) {
-	t.Parallel()
-	d := lite(t)
-	for range removedAtOnce + 1 {
-		d.register(appRedirect)
-	}
-	d.clock.advance(UnusedLife)
-	d.mustTidy()
-	if got := d.rows("oauth_clients"); got != 0 {
-		t.Errorf("got %d rows, want none", got)
-	}
-}
-
-func TestHousekeepingRunsByItself(t *testing.T) {
-	t.Parallel()
-	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, db)
-		d.register(appRedirect)
-		d.clock.advance(UnusedLife)
-		time.Sleep(housekeepingEvery + time.Second)
-		if got := d.rows("oauth_clients"); got != 0 {
-			t.Errorf("got %d clients, want none", got)
-		}
-		d.Close()
 	})
 }

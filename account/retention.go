@@ -1,0 +1,20 @@
+package account
+
+import (
+	"time"
+
+	"github.com/namewharf/namewharf/store/sweep"
+)
+
+// Retention says how long the rows of this package's tables live. The security log is kept for a while.
+func Retention(log time.Duration) []sweep.Rule {
+	return []sweep.Rule{
+		{Table: "accounts", Kept: "until the person deletes the account"},
+		{Table: "account_passkeys", Kept: "as the account, or until they are removed from it"},
+		{Table: "account_identities", Kept: "as the account, or until they are unlinked"},
+		{Table: "account_sessions", Kept: "until they expire or end", Key: "hash", Age: "expires"},
+		{Table: "account_tokens", Kept: "until they are used or expire", Key: "hash", Age: "expires"},
+		{Table: "account_spent", Kept: "until the attempt to sign in would have expired", Key: "nonce", Age: "expires"},
+		{Table: "account_log", Kept: "400 days (`-keep-log`)", Keep: log, Key: "id", Age: "at"},
+	}
+}

@@ -1,0 +1,71 @@
+package oauthas
+
+import (
+	"context"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/sweep"
+)
+
+// A redeemed code betrays its second redemption as long as its grant may live.
+const usedCodeLife = GrantLife + time.Hour
+
+// Retention says how long the rows of this package's tables live.
+func Retention() []sweep.Rule {
+	return []sweep.Rule{
+		{Table: "oauth_grants", Kept: "until they are revoked, left unused for 30 days, or a year old", Plan: planGrants, Age: "expires_at"},
+		{Table: "oauth_interactions", Kept: "until they are answered or expire", Key: "hash", Age: "expires_at"},
+		{Table: "oauth_codes", Kept: "until they expire; redeemed ones a year", Key: "hash", Age: "expires_at", Where: "used_at = 0"},
+		{Table: "oauth_codes", Kept: "until they expire; redeemed ones a year", Keep: usedCodeLife, Key: "hash", Age: "expires_at"},
+		{Table: "oauth_access", Kept: "until they expire, or as the grant", Key: "hash", Age: "expires_at"},
+		{Table: "oauth_refresh", Kept: "until they expire, or as the grant", Key: "hash", Age: "expires_at"},
+		{
+			Table: "oauth_consents", Kept: "until they expire",
+			Key: "account_id, client_id, redirect_uri, scope, resource", Age: "expires_at",
+		},
+		{
+			Table: "oauth_clients", Kept: "7 days after their last use; those with a grant as long as that", Keep: UnusedLife, Key: "id", Age: "used_at",
+			Where: `NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = oauth_clients.id)
+				AND NOT EXISTS (SELECT 1 FROM oauth_codes k WHERE k.client_id = oauth_clients.id AND k.used_at = 0)
+				AND NOT EXISTS (SELECT 1 FROM oauth_interactions i WHERE i.client_id = oauth_clients.id)`,
+		},
+	}
+}
+
+// planGrants finds grants that were left unused for too long. Their clients count as used until they are removed.
+func planGrants(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
+	var one int
+	err := tx.QueryRow(ctx, `SELECT 1 FROM oauth_grants WHERE expires_at <= $1 LIMIT 1`, store.Micros(over)).Scan(&one)
+	if store.IsNoRows(err) {
+		return nil, nil
+	}
+	return func(ctx context.Context, tx store.Tx) (int64, error) { return removeGrants(ctx, tx, over, limit) }, err
+}
+
+func removeGrants(ctx context.Context, tx store.Tx, over time.Time, limit int) (int64, error) {
+	rows, err := tx.Query(ctx, `
+		DELETE FROM oauth_grants WHERE id IN (SELECT id FROM oauth_grants WHERE expires_at <= $1 LIMIT $2) RETURNING client_id`,
+		store.Micros(over), limit)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var clients []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return 0, err
+		}
+		clients = append(clients, id)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	for _, id := range clients {
+		if err := touchClient(ctx, tx, id, over); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(clients)), nil
+}
