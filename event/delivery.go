@@ -48,7 +48,8 @@ type DeliveryFilter struct {
 }
 
 // Deliveries returns the deliveries of the stream, the latest events first, and the cursor of the next page, which is
-// empty when there are no more. It fails with [fault.Validation] on status, cursor and limit.
+// empty when there are no more. It fails with [fault.Validation] on status, cursor and limit, and with [fault.Gone] for a
+// cursor from before the events that are kept.
 func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page []Delivery, next string, err error) {
 	limit, err := pageSize(f.Limit)
 	if err != nil {
@@ -68,7 +69,7 @@ func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page 
 			if before, found, err = numberOf(ctx, tx, s, eventID(f.Cursor)); err != nil {
 				return err
 			} else if !found {
-				return fault.Invalid("cursor", "must be the next_cursor of another page")
+				return l.missing(ctx, tx, s, "cursor", "must be the next_cursor of another page", eventID(f.Cursor))
 			}
 		}
 		if advanced, err = advancedOf(ctx, tx, s); err != nil {

@@ -48,6 +48,9 @@ type Event struct {
 	Data      json.RawMessage `json:"data"`
 }
 
+// idPrefix marks the ids of events.
+const idPrefix = "evt"
+
 // TestType is the type of the events that [Log.Test] appends.
 const TestType = "webhook.test"
 
@@ -94,16 +97,18 @@ func New(cfg Config) *Log {
 }
 
 // Append adds an event to the stream as part of tx, with data as JSON, and makes its delivery if the stream has an
-// active endpoint. The time at is the partner's. Until tx ends no other transaction can append to the stream: make it
+// active endpoint. The time at is the partner's; no event is
+// earlier than the one before it, whatever the clocks of the processes say. Until tx ends no other transaction can append to the stream: make it
 // the last thing that tx does. After the commit, [Log.Wake] has it sent at once.
 func (l *Log) Append(ctx context.Context, tx store.Tx, s Stream, typ string, data any, at time.Time) (Event, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return Event{}, fmt.Errorf("encode a %s event: %w", typ, err)
 	}
-	e := Event{ID: store.NewID("evt"), Type: typ, CreatedAt: at.UTC().Truncate(time.Microsecond), Partner: s.Partner, Data: text}
-	number, sends, err := nextNumber(ctx, tx, s)
+	e := Event{ID: store.NewID(idPrefix), Type: typ, Partner: s.Partner, Data: text}
+	number, at, sends, err := nextNumber(ctx, tx, s, at)
 	if err == nil {
+		e.CreatedAt = at
 		err = insertEvent(ctx, tx, s, number, e)
 	}
 	if err == nil && sends {
@@ -144,8 +149,8 @@ const (
 
 // History returns the events of the stream that follow the one with the id after, or the first ones if that is empty,
 // in their order. A limit of 0 is [DefaultPage]. Next is the id to go on after, empty when there are no more events.
-// It fails with [fault.Validation] on after_id for an id that is not of the stream, and on limit if that is above
-// [MaxPage] or negative.
+// It fails with [fault.Validation] on after_id for an id that is not of the stream, with [fault.Gone] for one
+// from before the events that are kept, and with [fault.Validation] on limit if that is above [MaxPage] or negative.
 func (l *Log) History(ctx context.Context, s Stream, after string, limit int) (events []Event, next string, err error) {
 	if limit, err = pageSize(limit); err != nil {
 		return nil, "", err
@@ -157,7 +162,7 @@ func (l *Log) History(ctx context.Context, s Stream, after string, limit int) (e
 			if number, found, err = numberOf(ctx, tx, s, after); err != nil {
 				return err
 			} else if !found {
-				return fault.Invalid("after_id", "must be the id of an event in this history")
+				return l.missing(ctx, tx, s, "after_id", "must be the id of an event in this history", after)
 			}
 		}
 		events, err = eventsAfter(ctx, tx, s, number, limit+1)
@@ -171,6 +176,19 @@ func (l *Log) History(ctx context.Context, s Stream, after string, limit int) (e
 		next = events[limit-1].ID
 	}
 	return events, next, nil
+}
+
+// missing says why an event is not there: it was removed when its time was over, or it never was.
+func (l *Log) missing(ctx context.Context, tx store.Tx, s Stream, field, otherwise, id string) error {
+	first, number, err := firstOf(ctx, tx, s)
+	if err != nil {
+		return err
+	}
+	if _, made := store.IDTime(idPrefix, id); !made || number <= 1 || id >= first {
+		return fault.Invalid(field, "%s", otherwise)
+	}
+	return fault.New(fault.Gone, "%s names an event that is older than those that are kept", field).
+		WithHint("read from the first event that is kept by leaving %s out, and compare your orders with GET /orders", field)
 }
 
 func pageSize(limit int) (int, error) {

@@ -14,10 +14,14 @@ import (
 // sending them. Both go by the real clock, which a partner's test clock runs ahead of. What is still to be sent is kept.
 func Retention(events, deliveries time.Duration) []sweep.Rule {
 	return []sweep.Rule{
-		{Table: "events", Kept: "400 days (`-keep-events`), and as long as they are to be sent", Keep: events,
-			Age: "id", In: sweep.IDs("evt"), Plan: planEvents},
-		{Table: "webhook_deliveries", Kept: "90 days (`-keep-deliveries`) from their event on, no longer than it, and as long as they are to be sent",
-			Keep: deliveries, Plan: planDeliveries},
+		{
+			Table: "events", Kept: "400 days (`-keep-events`), and as long as they are to be sent; the last of a partner for ever", Keep: events,
+			Age: "id", In: sweep.IDs(idPrefix), Plan: planEvents,
+		},
+		{
+			Table: "webhook_deliveries", Kept: "90 days (`-keep-deliveries`) from their event on, no longer than it, and as long as they are to be sent",
+			Keep: deliveries, Plan: planDeliveries,
+		},
 		{Table: "event_streams", Kept: "for ever: one row for each partner and environment"},
 		{Table: "webhook_endpoints", Kept: "until the partner removes its webhook: one row for each partner and environment"},
 	}
@@ -30,14 +34,16 @@ type span struct {
 }
 
 // planEvents finds the oldest events. A stream loses its first events only, so that its history has no gaps: an event
-// that is to be sent keeps all that follow it.
+// that is to be sent keeps all that follow it. The last event of a stream stays, by which one that was removed is told
+// from one that never was.
 func planEvents(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT partner, environment, number FROM events e
-		WHERE id <= $1 AND NOT EXISTS (
-			SELECT 1 FROM webhook_deliveries d
-			WHERE d.partner = e.partner AND d.environment = e.environment AND d.status = 'pending' AND d.number <= e.number)
-		ORDER BY id LIMIT $2`, store.IDAt("evt", over), limit)
+		WHERE id <= $1
+			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d
+				WHERE d.partner = e.partner AND d.environment = e.environment AND d.status = 'pending' AND d.number <= e.number)
+			AND EXISTS (SELECT 1 FROM events f WHERE f.partner = e.partner AND f.environment = e.environment AND f.number > e.number)
+		ORDER BY id LIMIT $2`, store.IDAt(idPrefix, over), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +99,7 @@ func planDeliveries(ctx context.Context, tx store.Tx, over time.Time, limit int)
 	const joined = `
 		FROM webhook_deliveries d JOIN events e ON e.partner = d.partner AND e.environment = d.environment AND e.number = d.number
 		WHERE d.status <> 'pending' AND d.partner = `
-	bound := store.IDAt("evt", over)
+	bound := store.IDAt(idPrefix, over)
 	var s Stream
 	err := tx.QueryRow(ctx, `
 		SELECT s.partner, s.environment FROM event_streams s

@@ -13,14 +13,15 @@ import (
 )
 
 // nextNumber takes the next number of the stream, whose row is held from here to the end of tx, and tells whether the
-// stream has an active endpoint.
-func nextNumber(ctx context.Context, tx store.Tx, s Stream) (number int64, sends bool, err error) {
-	var flag int64
+// stream has an active endpoint. The time of the event is the one given, or that of the event before if that is later.
+func nextNumber(ctx context.Context, tx store.Tx, s Stream, at time.Time) (number int64, when time.Time, sends bool, err error) {
+	var flag, micros int64
 	err = tx.QueryRow(ctx, `
-		INSERT INTO event_streams (partner, environment, last) VALUES ($1, $2, 1)
-		ON CONFLICT (partner, environment) DO UPDATE SET last = event_streams.last + 1
-		RETURNING last, sends`, s.Partner, s.Environment).Scan(&number, &flag)
-	return number, flag == 1, err
+		INSERT INTO event_streams (partner, environment, last, last_at) VALUES ($1, $2, 1, $3)
+		ON CONFLICT (partner, environment) DO UPDATE SET last = event_streams.last + 1,
+			last_at = CASE WHEN event_streams.last_at < excluded.last_at THEN excluded.last_at ELSE event_streams.last_at END
+		RETURNING last, last_at, sends`, s.Partner, s.Environment, store.Micros(at)).Scan(&number, &micros, &flag)
+	return number, store.Time(micros), flag == 1, err
 }
 
 func insertEvent(ctx context.Context, tx store.Tx, s Stream, number int64, e Event) error {
@@ -49,6 +50,16 @@ func numberOf(ctx context.Context, tx store.Tx, s Stream, id string) (number int
 		return 0, false, nil
 	}
 	return number, err == nil, err
+}
+
+// firstOf is the first event that the stream still has; a zero number: it never had one.
+func firstOf(ctx context.Context, tx store.Tx, s Stream) (id string, number int64, err error) {
+	err = tx.QueryRow(ctx, `SELECT id, number FROM events WHERE partner = $1 AND environment = $2 ORDER BY number LIMIT 1`,
+		s.Partner, s.Environment).Scan(&id, &number)
+	if store.IsNoRows(err) {
+		return "", 0, nil
+	}
+	return id, number, err
 }
 
 func eventsAfter(ctx context.Context, tx store.Tx, s Stream, number int64, limit int) ([]Event, error) {

@@ -31,6 +31,7 @@ const (
 	NotFound               Code = "not_found"
 	MethodNotAllowed       Code = "method_not_allowed"
 	Conflict               Code = "conflict"
+	Gone                   Code = "gone"
 	PayloadTooLarge        Code = "payload_too_large"
 	UnsupportedMediaType   Code = "unsupported_media_type"
 	PriceMismatch          Code = "price_mismatch"
@@ -64,6 +65,7 @@ var rows = []Row{
 	{NotFound, http.StatusNotFound, "Not found", "There is no such thing, or it is not the caller's."},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", "The path exists, the method does not; Allow lists those that do."},
 	{Conflict, http.StatusConflict, "Conflict", "The request contradicts the current state."},
+	{Gone, http.StatusGone, "Gone", "What after_id names is older than the events that are kept."},
 	{PayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", "The body is over the limit."},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "The body is not JSON."},
 	{PriceMismatch, http.StatusUnprocessableEntity, "Price mismatch", "The price sent differs from the current listing price."},

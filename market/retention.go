@@ -17,8 +17,10 @@ const MinWithdrawn = time.Hour
 func Retention(withdrawn time.Duration) []sweep.Rule {
 	withdrawn = max(withdrawn, MinWithdrawn)
 	return []sweep.Rule{
-		{Table: "listings", Kept: "as long as the name is for sale or its order is kept; withdrawn ones 400 days (`-keep-listings`)",
-			Keep: withdrawn, Plan: planListings},
+		{
+			Table: "listings", Kept: "as long as the name is for sale or its order is kept; withdrawn ones 400 days (`-keep-listings`)",
+			Keep: withdrawn, Plan: planListings,
+		},
 		{Table: "listing_changes", Kept: "for ever: one row for each environment"},
 		{Table: "listing_removals", Kept: "for ever: one row for each environment"},
 	}

@@ -91,7 +91,7 @@ func TestRegistrationsOfADay(t *testing.T) {
 		for _, s := range servers {
 			s.clock.advance(48 * time.Hour)
 		}
-		servers[0].mustTidy()
+		servers[0].mustSweep()
 		if got := servers[0].rows("rate_limits"); got != 0 {
 			t.Errorf("two days later: got %d buckets, want none", got)
 		}

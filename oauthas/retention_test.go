@@ -23,7 +23,7 @@ func (d *desk) rows(table string) (n int) {
 
 func (d *desk) mustSweep() {
 	d.Helper()
-	if err := sweep.New(sweep.Config{DB: d.cfg.DB, Rules: Retention(), Now: d.cfg.Now}).Pass(d.Context()); err != nil {
+	if err := sweep.New(sweep.Config{DB: d.cfg.DB, Rules: append(Retention(), sweep.Store()...), Now: d.cfg.Now}).Pass(d.Context()); err != nil {
 		d.Fatal(err)
 	}
 }

@@ -115,7 +115,6 @@ type Server struct {
 
 	tokens     *cache.Cache[digest, known] // good access tokens
 	generation atomic.Uint64               // counts revocations here; entries of tokens from before do not count
-
 }
 
 // New returns a server. It refuses an issuer that is not an

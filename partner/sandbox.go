@@ -57,7 +57,7 @@ func (a *API) advanceClock() op.Operation[ClockIn, ClockOut] {
 		Doc: "Moves the partner's clock in the sandbox on: quotes expire and webhooks are retried as if the time had passed. " +
 			"Signatures go by the real clock.",
 		Route: op.Route{Method: "POST", Path: root + "/sandbox/clock"},
-		Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable, Varies: true,
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
 		Example: ClockIn{AdvanceSeconds: 600},
 		Answer: func(ctx context.Context, in ClockIn) (op.Answer, error) {
 			p, err := inSandbox(ctx)
@@ -126,7 +126,7 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 		Doc: "Does to an order in the sandbox what the operator does to a real one: advance takes it one state on, up to SETTLED; " +
 			"hold and clear its review; fail cancels it.",
 		Route: op.Route{Method: "POST", Path: root + "/sandbox/orders/{public_id}/{play}"},
-		Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable, Varies: true,
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
 		Example: PlayIn{PublicID: "ord_06bqexample0000000000000000", Play: PlayAdvance},
 		Answer: func(ctx context.Context, in PlayIn) (op.Answer, error) {
 			p, err := inSandbox(ctx)

@@ -291,3 +291,38 @@ func TestOperatorRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The sandbox's own operations need the scope of what they move and show: with one for the inventory alone an order was
+// cancelled, and its answer told who the buyer was.
+func TestSandboxScopes(t *testing.T) {
+	t.Parallel()
+	s := lite(t)
+	order := s.ok(s.order(orderBody), 201).text("public_id")
+	for _, scope := range Scopes {
+		by := s.credential(s.partner.ID, market.Sandbox, scope)
+		for _, r := range []request{
+			s.post(root+"/sandbox/orders/"+order+"/fail", ""),
+			s.post(root+"/sandbox/orders/"+order+"/hold", ""),
+			s.post(root+"/sandbox/clock", `{"advance_seconds":60}`),
+		} {
+			if scope == ScopeBuy {
+				continue
+			}
+			if got := s.want(r.signedBy(by), 403, fault.Forbidden); strings.Contains(got.body, "a@b.example") {
+				t.Errorf("%s: %s", scope, got.body)
+			}
+		}
+	}
+	if got := s.ok(s.get(root+"/orders/"+order), 200); got.text("status") != "EXTERNALLY_PAID" || got.json["review"] != nil {
+		t.Errorf("the order has changed: %s", got.body)
+	}
+	if n := s.count(`SELECT COUNT(*) FROM partners WHERE sandbox_ahead > 0`); n != 0 {
+		t.Error("the clock was moved")
+	}
+	buyer := s.credential(s.partner.ID, market.Sandbox, ScopeBuy)
+	s.ok(s.post(root+"/sandbox/clock", `{"advance_seconds":60}`).signedBy(buyer), 200)
+	s.ok(s.post(root+"/sandbox/orders/"+order+"/advance", "").signedBy(buyer), 200)
+	live := s.credential(s.partner.ID, market.Live, ScopeBuy)
+	s.want(s.post(root+"/sandbox/clock", `{"advance_seconds":60}`).signedBy(live), 404, fault.NotFound)
+	s.want(s.post(root+"/sandbox/orders/"+order+"/advance", "").signedBy(live), 404, fault.NotFound)
+}

@@ -144,13 +144,14 @@ func (d *Desk) act(ctx context.Context, tx store.Tx, id string, a Action, by Act
 	if err != nil {
 		return Order{}, Refund{}, fmt.Errorf("%s order %s: %w", a, id, err)
 	}
-	if r, err = d.follow(ctx, tx, &o, rule, by, now); err != nil {
+	if r, err = d.follow(ctx, tx, &o, rule, by, o.UpdatedAt); err != nil {
 		return Order{}, Refund{}, within(fmt.Sprintf("%s order %s", a, id), err)
 	}
 	return o, r, nil
 }
 
-// move changes the state of an order if the rule allows it. It fails with [sql.ErrNoRows] otherwise.
+// move changes the state of an order if the rule allows it, at the time given or, where the clock went back, at that of the
+// last change. It fails with [sql.ErrNoRows] otherwise.
 func move(ctx context.Context, tx store.Tx, id string, r rule, p Party, now time.Time) (Order, error) {
 	args := []any{id, r.to, r.review, store.Micros(now), TransferCompleted}
 	in := func(values ...string) string {
@@ -173,8 +174,8 @@ func move(ctx context.Context, tx store.Tx, id string, r rule, p Party, now time
 		UPDATE orders SET
 			status = CASE WHEN $2 = '' THEN status ELSE $2 END,
 			review = CASE WHEN $3 = '' THEN review ELSE $3 END,
-			completed_at = CASE WHEN $2 = $5 THEN $4 ELSE completed_at END,
-			updated_at = $4, version = version + 1
+			completed_at = CASE WHEN $2 <> $5 THEN completed_at WHEN updated_at > $4 THEN updated_at ELSE $4 END,
+			updated_at = CASE WHEN updated_at > $4 THEN updated_at ELSE $4 END, version = version + 1
 		WHERE `+where+` AND `+condition+`
 		RETURNING `+orderColumns, append(args, own...)...).Scan)
 }

@@ -7,16 +7,17 @@ import (
 )
 
 // Retention says how long the rows of this package's tables live. Orders are kept for ever; what they say about their
-// buyers is not, and the audit log is not.
-func Retention(buyers, audit time.Duration) []sweep.Rule {
+// buyers is not.
+func Retention(buyers time.Duration) []sweep.Rule {
 	return []sweep.Rule{
-		{Table: "orders", Kept: "for ever; what they say about the buyer (e-mail address, name, country) 3 years (`-keep-buyers`)", Keep: buyers,
+		{
+			Table: "orders", Kept: "for ever; what they say about the buyer (e-mail address, name, country) 3 years (`-keep-buyers`)", Keep: buyers,
 			Key: "id", Age: "id", In: sweep.IDs("ord"), Where: "buyer_email <> ''",
-			Set: "buyer_email = '', buyer_name = '', buyer_country = ''"},
+			Set: "buyer_email = '', buyer_name = '', buyer_country = ''",
+		},
 		{Table: "order_timeline", Kept: "for ever, as the orders"},
 		{Table: "refunds", Kept: "for ever, as the orders"},
 		{Table: "quote_keys", Kept: "30 days; removed when the next key is made"},
 		{Table: "flagged_domains", Kept: "until the operator takes the flag away"},
-		{Table: "audit_log", Kept: "1100 days (`-keep-audit`)", Keep: audit, Key: "id", Age: "id", In: sweep.IDs("aud")},
 	}
 }

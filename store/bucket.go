@@ -29,8 +29,3 @@ func Bucket(ctx context.Context, tx Tx, name string, draw func(fullAt time.Time)
 	}
 	return nil
 }
-
-// RemoveFullBuckets removes at most so many buckets that are full at the time, which nobody would draw from otherwise.
-func RemoveFullBuckets(ctx context.Context, tx Tx, now time.Time, atMost int) (removed int64, err error) {
-	return tx.Exec(ctx, `DELETE FROM rate_limits WHERE name IN (SELECT name FROM rate_limits WHERE full_at <= $1 LIMIT $2)`, Micros(now), atMost)
-}

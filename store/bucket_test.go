@@ -49,21 +49,5 @@ func TestBucketIsShared(t *testing.T) {
 		if got, want := read(), start.Add(20*time.Second); !got.Equal(want) {
 			t.Errorf("after 20 draws: got %v, want %v", got, want)
 		}
-		remove := func(now time.Time) (n int64) {
-			err := handles[1].Tx(t.Context(), func(tx store.Tx) (err error) {
-				n, err = store.RemoveFullBuckets(t.Context(), tx, now, 10)
-				return err
-			})
-			if err != nil {
-				t.Error(err)
-			}
-			return n
-		}
-		if n := remove(start.Add(19 * time.Second)); n != 0 {
-			t.Errorf("removed %d buckets that are not full", n)
-		}
-		if n := remove(start.Add(20 * time.Second)); n != 1 || !read().IsZero() {
-			t.Errorf("removed %d buckets, want the full one", n)
-		}
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/namewharf/namewharf/internal/front"
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/internal/remote"
+	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
@@ -45,6 +46,7 @@ type options struct {
 	backend        string
 	issuer         string
 	signIn         *people.Settings
+	keep           *retention.Settings
 	tools, exclude settings.List
 	readOnly       bool
 	word           string // login, logout, or none: serve
@@ -63,6 +65,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.stand.KeysFlag(fs)
 	fs.StringVar(&o.issuer, "issuer", "", "base `URL` of the public API that signs people in, on the same store (default with -http: this server)")
 	o.signIn = people.Flags(fs)
+	o.keep = retention.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, "\nmcp login -backend URL signs in through the browser, so that the tools see what you may see; mcp logout ends that.\n")
@@ -255,6 +258,7 @@ func serveHTTP(ctx context.Context, config assistant.Config, o *options, back *b
 		return err
 	}
 	defer users.Close()
+	defer o.keep.Start(ctx, back.DB, measured.metrics.Registerer(), config.Logger)() // with -issuer that one does
 	if config.Door, err = newDoor(o, users.OAuth, config.Logger, measured); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/front"
 	"github.com/namewharf/namewharf/internal/people"
+	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/serve/assistant"
@@ -32,6 +33,7 @@ type options struct {
 	stand    backend.Config
 	signIn   *people.Settings
 	webhooks *settings.Networks // private addresses to which events may be sent
+	keep     *retention.Settings
 }
 
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
@@ -42,6 +44,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.stand.KeysFlag(fs)
 	o.signIn = people.Flags(fs)
 	o.webhooks = settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
+	o.keep = retention.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
 	switch {
 	case err != nil:
@@ -123,6 +126,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	defer partners.Close()
+	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log)()
 	mcp, err := assistant.New(assistant.Config{
 		Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log,
 	})

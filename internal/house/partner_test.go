@@ -59,8 +59,8 @@ var partnerEndpoints = []struct {
 	{"POST", "/api/partner/webhooks/test", "partner_test_webhook", "webhook", "write", op.Keyable},
 	{"GET", "/api/partner/webhooks/deliveries", "partner_list_deliveries", "webhook", "reporting", op.Unkeyed},
 	{"POST", "/api/partner/webhooks/deliveries/{id}/redeliver", "partner_redeliver", "webhook", "write", op.Keyable},
-	{"POST", "/api/partner/v1/sandbox/clock", "partner_advance_clock", "", "write", op.Keyable},
-	{"POST", "/api/partner/v1/sandbox/orders/{public_id}/{play}", "partner_play_order", "", "write", op.Keyable},
+	{"POST", "/api/partner/v1/sandbox/clock", "partner_advance_clock", "buy", "write", op.Keyable},
+	{"POST", "/api/partner/v1/sandbox/orders/{public_id}/{play}", "partner_play_order", "buy", "write", op.Keyable},
 }
 
 func TestSpecPartner(t *testing.T) {

@@ -1,0 +1,117 @@
+// Package retention is how long the rows of all tables live, for every program alike: the rules of the packages that own
+// them, the flags that change them, and what Prometheus is told about it.
+package retention
+
+import (
+	"context"
+	"flag"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/audit"
+	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/ledger"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/sweep"
+)
+
+// Settings are the flags that say how long rows live. Fill them by [Flags].
+type Settings struct {
+	Events, Deliveries, Audit, Log, Listings, Buyers *settings.Duration
+}
+
+const day = 24 * time.Hour
+
+// Flags defines the flags.
+func Flags(fs *flag.FlagSet) *Settings {
+	keep := func(name string, days int, least time.Duration, usage string) *settings.Duration {
+		return settings.Durations(fs, name, time.Duration(days)*day, least, usage)
+	}
+	return &Settings{
+		Events:     keep("keep-events", 400, 0, "how `long` partners can read their events"),
+		Deliveries: keep("keep-deliveries", 90, 0, "how `long` partners can read what became of sending an event"),
+		Audit:      keep("keep-audit", 1100, 0, "how `long` the audit log is kept"),
+		Log:        keep("keep-log", 400, 0, "how `long` people can read what happened to their account and their names"),
+		Listings:   keep("keep-listings", 400, market.MinWithdrawn, "how `long` withdrawn listings are kept"),
+		Buyers:     keep("keep-buyers", 3*365, 0, "how `long` orders say who the buyer was"),
+	}
+}
+
+// Rules are those of all tables.
+func (s *Settings) Rules() []sweep.Rule {
+	var rules []sweep.Rule
+	for _, more := range [][]sweep.Rule{
+		sweep.Store(),
+		market.Retention(s.Listings.Duration),
+		event.Retention(s.Events.Duration, s.Deliveries.Duration),
+		sale.Retention(s.Buyers.Duration),
+		ledger.Retention(),
+		audit.Retention(s.Audit.Duration),
+		partner.Retention(),
+		account.Retention(s.Log.Duration),
+		portfolio.Retention(s.Log.Duration),
+		oauthas.Retention(),
+	} {
+		rules = append(rules, more...)
+	}
+	return rules
+}
+
+// Start removes rows by the rules until the function it returns is called, which waits for it. A nil registerer is told
+// nothing.
+func (s *Settings) Start(ctx context.Context, db *store.DB, metrics prometheus.Registerer, log *slog.Logger) (stop func()) {
+	cfg := sweep.Config{DB: db, Rules: s.Rules(), Logger: log}
+	if metrics != nil {
+		cfg.Observer = newGauges(metrics)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { sweep.New(cfg).Run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+// gauges are what Prometheus is told.
+type gauges struct {
+	removed *prometheus.CounterVec
+	overdue *prometheus.GaugeVec
+	swept   prometheus.Gauge
+}
+
+func newGauges(metrics prometheus.Registerer) *gauges {
+	g := &gauges{
+		removed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "namewharf_retention_rows_removed_total", Help: "Rows that were removed because their time was over, by table; of orders, the buyers.",
+		}, []string{"table"}),
+		overdue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "namewharf_retention_overdue_seconds", Help: "How long the oldest row that should be gone has been over, by table, after the last pass.",
+		}, []string{"table"}),
+		swept: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "namewharf_retention_last_pass_timestamp_seconds", Help: "When this process last looked at all tables; one process at a time does.",
+		}),
+	}
+	metrics.MustRegister(g.removed, g.overdue, g.swept)
+	return g
+}
+
+// Removed implements [sweep.Observer].
+func (g *gauges) Removed(table string, rows int64) {
+	g.removed.WithLabelValues(table).Add(float64(rows))
+}
+
+// Overdue implements [sweep.Observer].
+func (g *gauges) Overdue(table string, oldest time.Duration) {
+	g.overdue.WithLabelValues(table).Set(oldest.Seconds())
+}
+
+// Swept implements [sweep.Observer].
+func (g *gauges) Swept(at time.Time) { g.swept.Set(float64(at.UnixMicro()) / 1e6) }
