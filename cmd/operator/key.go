@@ -105,10 +105,7 @@ type rotation struct {
 }
 
 // keyLease keeps two operators from changing the file at once.
-const (
-	keyLease     = "server keys"
-	keyLeaseTime = time.Minute
-)
+const keyLease = "server keys"
 
 // rotateKeys puts a new key first and seals everything with it, or finishes a rotation that was begun; with -retire it
 // removes the keys before.
@@ -117,14 +114,15 @@ func rotateKeys(ctx context.Context, d *desk, op *partner.Operator, _ []string) 
 	if err != nil {
 		return usageError{err}
 	}
-	held, err := d.store.Lease(ctx, keyLease, keyLeaseTime)
-	if err != nil {
-		return err
+	ran, err := d.store.Exclusively(ctx, keyLease, func(ctx context.Context) error { return changeKeys(ctx, d, op, path) })
+	if err == nil && !ran {
+		return usagef("another operator is changing the keys; one that was interrupted is waited for some seconds")
 	}
-	if !held {
-		return usagef("another operator is changing the keys; one that was interrupted is waited for at most %v", keyLeaseTime)
-	}
-	defer func() { _ = d.store.Release(context.WithoutCancel(ctx), keyLease) }()
+	return err
+}
+
+// changeKeys does what rotateKeys says, while nobody else does.
+func changeKeys(ctx context.Context, d *desk, op *partner.Operator, path string) error {
 	uses, err := op.KeyUses(ctx)
 	if err != nil {
 		return err
