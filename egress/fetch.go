@@ -76,7 +76,7 @@ func (c *Client) follow(first, u *url.URL, location string, visited []string) (*
 	switch {
 	case u.Scheme == "https" && target.Scheme != "https":
 		return nil, fail(Redirect, "a redirect from https to another scheme")
-	case c.cfg.Redirects.SameSite && !sameSite(first.Hostname(), target.Hostname()):
+	case c.cfg.Redirects.SameSite && Site(first.Hostname()) != Site(target.Hostname()):
 		return nil, fail(Redirect, "a redirect to another site")
 	}
 	for _, before := range visited {
@@ -92,18 +92,17 @@ func plain(u *url.URL) string {
 	return strings.ToLower(u.Scheme+"://"+u.Host) + u.EscapedPath() + "?" + u.RawQuery
 }
 
-// sameSite reports whether both hosts are one, or lie below one registrable domain.
-func sameSite(a, b string) bool {
-	a, b = strings.ToLower(strings.TrimSuffix(a, ".")), strings.ToLower(strings.TrimSuffix(b, "."))
-	if a == b {
-		return true
+// Site returns the registrable domain of a host (publicsuffix.org, with the private suffixes of hosting platforms), in
+// lower case; of a host that has none, such as an address, the host itself.
+func Site(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return host
 	}
-	if _, err := netip.ParseAddr(a); err == nil {
-		return false
+	if site, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return site
 	}
-	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
-	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
-	return errA == nil && errB == nil && siteA == siteB
+	return host
 }
 
 // fetchOne makes one exchange. next is the target of a redirect that is to be followed.

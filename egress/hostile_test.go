@@ -469,8 +469,8 @@ func TestSameSite(t *testing.T) {
 		{"8.8.8.8", "8.8.8.8", true},
 		{"localhost", "x.localhost", false},
 	} {
-		if got := sameSite(c.a, c.b); got != c.want {
-			t.Errorf("sameSite(%s, %s): got %v, want %v", c.a, c.b, got, c.want)
+		if got := Site(c.a) == Site(c.b); got != c.want {
+			t.Errorf("the same site for %s and %s: got %v, want %v", c.a, c.b, got, c.want)
 		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/namewharf/namewharf/store"
 )
@@ -21,7 +23,8 @@ func (s SessionRef) signedIn() bool { return s.ID != "" && s.AccountID != "" }
 type AuthorizeRequest struct {
 	Params  url.Values
 	Session SessionRef
-	Method  string // empty: GET
+	Method  string     // empty: GET
+	From    netip.Addr // of the person's browser, to which the fetch of a client's document is charged
 }
 
 // A Decision says what a person's browser gets: an [ErrorPage], a [SignIn], a [Consent] or a [Redirect].
@@ -30,8 +33,9 @@ type Decision interface{ decision() }
 // An ErrorPage tells the person that the application made a mistake. It must lead nowhere.
 type ErrorPage struct {
 	Status int
-	Text   string // a sentence or two for the person
-	Detail string // for the application's developer: an OAuth error code and its description; may be empty
+	Text   string        // a sentence or two for the person
+	Detail string        // for the application's developer: an OAuth error code and its description; may be empty
+	Retry  time.Duration // after which the same may work; 0: not known
 }
 
 // SignIn asks the person to sign in and then to come back with the same request.
@@ -73,9 +77,9 @@ func (s *Server) Authorize(ctx context.Context, r AuthorizeRequest) (Decision, e
 	if !once || id == "" {
 		return badRequest("The application did not say who it is.", "client_id is needed once"), nil
 	}
-	c, err := s.client(ctx, id)
+	c, err := s.client(ctx, id, r.From)
 	if refusal, ok := errors.AsType[*documentError](err); ok {
-		return badRequest("The application's description of itself cannot be used.", refusal.reason), nil
+		return refusal.page(), nil
 	}
 	if errors.Is(err, errUnknownClient) {
 		return badRequest("This application is not known here. It may have to register again.", "client_id is unknown"), nil
@@ -100,6 +104,17 @@ func (s *Server) Authorize(ctx context.Context, r AuthorizeRequest) (Decision, e
 
 func badRequest(text, detail string) ErrorPage {
 	return ErrorPage{Status: http.StatusBadRequest, Text: text, Detail: detail}
+}
+
+// page tells the person, who can do something about it only where that is to wait.
+func (e *documentError) page() ErrorPage {
+	if e.status == 0 {
+		return badRequest("The application's description of itself cannot be used.", e.reason)
+	}
+	return ErrorPage{
+		Status: e.status, Text: "The application's description of itself could not be read just now. Please try again in a moment.",
+		Detail: e.reason, Retry: e.retry,
+	}
 }
 
 // ask puts the question of a good request to the person, unless nobody is there or the answer is known.
@@ -209,11 +224,11 @@ func (s *Server) issue(ctx context.Context, tx store.Tx, req request, account st
 	return Redirect{req.answerURL(s.cfg.Issuer, url.Values{"code": {code}})}, nil
 }
 
-// client finds a client by its id: the URL of its document, or an id that was given here. Errors are errUnknownClient,
-// a *documentError, or ours.
-func (s *Server) client(ctx context.Context, id string) (client, error) {
+// client finds a client by its id for who asks from the address: the URL of its document, or an id that was given here.
+// Errors are errUnknownClient, a *documentError, or ours.
+func (s *Server) client(ctx context.Context, id string, from netip.Addr) (client, error) {
 	if strings.HasPrefix(id, "https://") {
-		return s.documents.client(ctx, id)
+		return s.documents.client(ctx, id, from)
 	}
 	if !plainID(id) {
 		return client{}, errUnknownClient

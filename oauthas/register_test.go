@@ -32,7 +32,7 @@ func TestRegistration(t *testing.T) {
 		if id == "" || !reflect.DeepEqual(a.json, want) {
 			t.Errorf("got %v, want %v", a.json, want)
 		}
-		c, err := d.client(t.Context(), id)
+		c, err := d.client(t.Context(), id, netip.Addr{})
 		if err != nil || c.name != "Ember – <b>" || len(c.redirects) != 2 || c.host != "" {
 			t.Errorf("the client: got %+v, %v", c, err)
 		}

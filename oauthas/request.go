@@ -17,6 +17,15 @@ type client struct {
 	host      string // that its metadata document came from; empty: registered here
 }
 
+// size is about how many bytes it holds.
+func (c client) size() int64 {
+	n := 256 + len(c.id) + len(c.name) + len(c.host)
+	for _, r := range c.redirects {
+		n += 16 + len(r)
+	}
+	return int64(n)
+}
+
 // An oauthError is a refusal in the words of OAuth: a code from the RFCs and a sentence for the developer.
 type oauthError struct{ code, description string }
 

@@ -2,6 +2,7 @@ package oauthas
 
 import (
 	"errors"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestUnusedClientsAreRemoved(t *testing.T) {
 		want := func(when, client string, want bool) {
 			t.Helper()
 			d.mustSweep()
-			_, err := d.client(t.Context(), client)
+			_, err := d.client(t.Context(), client, netip.Addr{})
 			if want && err != nil || !want && !errors.Is(err, errUnknownClient) {
 				t.Errorf("%s: got %v, want the client there: %v", when, err, want)
 			}

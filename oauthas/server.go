@@ -71,7 +71,7 @@ type Config struct {
 	RefreshGrace time.Duration
 
 	Registrations RegistrationLimit              // see also NoLimits
-	NoLimits      bool                           // registration without a limit
+	NoLimits      bool                           // registration and fetches of documents without a limit
 	Address       func(*http.Request) netip.Addr // of the client, for the limits; nil: the connection's
 	Record        func(context.Context, Event)   // is told what happened to an account's grants; nil: nobody is
 	Logger        *slog.Logger                   // nil: nothing is logged
@@ -160,7 +160,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		ownNames: ownNames(issuer),
 		tokens:   cache.New(cache.Config[digest, known]{Entries: cachedTokens, Now: cfg.Now}),
 	}
-	s.documents = newDocuments(cfg.Fetch, cfg.Now, s.checkDocument)
+	s.documents = newDocuments(cfg.Fetch, cfg.NoLimits, cfg.Now, s.checkDocument)
 	if !cfg.NoLimits {
 		if s.limits, err = newLimits(cfg.Registrations, cfg.Now); err != nil {
 			return nil, err

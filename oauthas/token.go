@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func (s *Server) mayExist(ctx context.Context, id string) bool {
 	if strings.HasPrefix(id, "https://") {
 		return true
 	}
-	_, err := s.client(ctx, id)
+	_, err := s.client(ctx, id, netip.Addr{})
 	return !errors.Is(err, errUnknownClient)
 }
 

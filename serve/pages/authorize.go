@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/ratelimit"
 )
 
 // authorize is the authorization endpoint (RFC 6749, section 3.1). Applications send people here by GET or POST; the
@@ -19,7 +20,7 @@ func (p *Pages) authorize(v *visit) (answer, error) {
 		}
 		params = v.PostForm
 	}
-	d, err := p.oauth.Authorize(v.Context(), oauthas.AuthorizeRequest{Params: params, Session: v.ref(), Method: v.Method})
+	d, err := p.oauth.Authorize(v.Context(), oauthas.AuthorizeRequest{Params: params, Session: v.ref(), Method: v.Method, From: v.from})
 	if err != nil {
 		return answer{}, err
 	}
@@ -42,6 +43,7 @@ func (p *Pages) decide(v *visit) (answer, error) {
 func (p *Pages) show(v *visit, d oauthas.Decision, params url.Values) (answer, error) {
 	switch d := d.(type) {
 	case oauthas.ErrorPage:
+		ratelimit.WriteRetryAfter(v.w.Header(), d.Retry)
 		return answer{
 			page: "failed", title: "This did not work", status: d.Status,
 			data: failure{Text: d.Text, Detail: d.Detail},

@@ -61,7 +61,7 @@ func (p *Pages) signInPage(v *visit, email, back string) (answer, error) {
 	if !ok {
 		return a, nil
 	}
-	d, err := p.oauth.Authorize(v.Context(), oauthas.AuthorizeRequest{Params: params})
+	d, err := p.oauth.Authorize(v.Context(), oauthas.AuthorizeRequest{Params: params, From: v.from})
 	if err != nil {
 		return answer{}, err
 	}
