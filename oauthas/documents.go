@@ -112,7 +112,7 @@ func newDocuments(fetch *egress.Client, unlimited bool, now func() time.Time, re
 		provenAll: egress.NewSlots(provenFetches, provenFetches), otherAll: egress.NewSlots(otherFetches, otherFetches),
 	}
 	if !unlimited {
-		d.limiter = ratelimit.New(maxAddresses, now, d.layers.Policies()...)
+		d.limiter = ratelimit.New(maxBuckets, now, d.layers.Policies()...)
 	}
 	return d
 }

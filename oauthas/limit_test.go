@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -121,7 +122,7 @@ func TestUnusedClientsMakeRoom(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		there := func(what, id string, want bool) {
 			t.Helper()
-			if _, err := d.client(t.Context(), id); (err == nil) != want {
+			if _, err := d.client(t.Context(), id, netip.Addr{}); (err == nil) != want {
 				t.Errorf("%s: %v, want it there: %v", what, err, want)
 			}
 		}

@@ -17,7 +17,8 @@ const (
 
 // attacks are all there are, by name: one file each.
 var attacks = map[string]attack{
-	"bodies": {run: stalledBodies},
+	"bodies":  {run: stalledBodies},
+	"tarpits": {run: tarpits, flags: documentFlags},
 }
 
 // An attack is one way of doing harm.
@@ -87,6 +88,9 @@ type report struct {
 	waits  []time.Duration // of the honest client, for answers of status 200
 	failed int             // requests of the honest client that were answered otherwise, or not within 10 s
 
+	signIns   []time.Duration // waits of the honest people who signed in, where the attack is about that
+	noSignIns int             // and how many could not
+
 	mu       sync.Mutex
 	outcomes map[string]int // of what the attacker did
 }
@@ -102,11 +106,13 @@ func (r *report) count(outcome string) {
 func (r *report) above() int64 { return r.during - r.before }
 
 // wait is the time within which that part of the honest client's requests was answered.
-func (r *report) wait(part float64) time.Duration {
-	if len(r.waits) == 0 {
+func (r *report) wait(part float64) time.Duration { return within(r.waits, part) }
+
+func within(waits []time.Duration, part float64) time.Duration {
+	if len(waits) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(r.waits))
+	sorted := slices.Sorted(slices.Values(waits))
 	return sorted[int(part*float64(len(sorted)-1))]
 }
 
@@ -118,6 +124,10 @@ func (r *report) String() string {
 		float64(r.before)/mb, float64(r.during)/mb, float64(r.above())/mb, float64(r.after)/mb)
 	fmt.Fprintf(&b, "an honest client       %d answered, %d not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.waits), r.failed,
 		r.wait(0.5).Round(time.Microsecond), r.wait(0.99).Round(time.Microsecond), r.wait(1).Round(time.Microsecond))
+	if len(r.signIns)+r.noSignIns > 0 {
+		fmt.Fprintf(&b, "honest sign-ins        %d went on, %d did not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.signIns), r.noSignIns,
+			within(r.signIns, 0.5).Round(time.Microsecond), within(r.signIns, 0.99).Round(time.Microsecond), within(r.signIns, 1).Round(time.Microsecond))
+	}
 	outcomes := make([]string, 0, len(r.outcomes))
 	for outcome := range r.outcomes {
 		outcomes = append(outcomes, outcome)

@@ -17,7 +17,8 @@ func TestAttacks(t *testing.T) {
 		megabytes int64   // above what the server held before
 		unserved  float64 // part of the honest client's requests
 	}{
-		"bodies": {megabytes: 120, unserved: 0.1},
+		"bodies":  {megabytes: 120, unserved: 0.1},
+		"tarpits": {megabytes: 60, unserved: 0.1},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: each is a load
 			r, err := attacks[name].carryOut(t.Context(), program, t.TempDir(), small)
@@ -31,6 +32,9 @@ func TestAttacks(t *testing.T) {
 			asked := len(r.waits) + r.failed
 			if asked == 0 || float64(r.failed) > within.unserved*float64(asked) {
 				t.Errorf("%d of %d honest requests were not served", r.failed, asked)
+			}
+			if tried := len(r.signIns) + r.noSignIns; float64(r.noSignIns) > within.unserved*float64(tried) {
+				t.Errorf("%d of %d honest sign-ins did not go on", r.noSignIns, tried)
 			}
 		})
 	}
