@@ -15,6 +15,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/spelling"
 )
 
 // The columns of an import.
@@ -108,6 +109,9 @@ func readHeader(c *csv.Reader) ([]string, error) {
 	if err != nil {
 		return nil, fault.Invalid("header", "is not a row of comma-separated values")
 	}
+	if len(record) == 1 && strings.ContainsAny(record[0], ";\t") {
+		return nil, fault.Invalid("header", "separates the columns by semicolons or tabs; write the file with commas")
+	}
 	header := make([]string, len(record))
 	for i, name := range record {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -172,7 +176,9 @@ func (d *draft) set(column, cell string, suffix func(fqdn.Name) error) (err erro
 		}
 	case columnCurrency:
 		if cell = strings.TrimSpace(cell); cell != "" {
-			d.currency, err = money.ParseCurrency(cell)
+			if d.currency, err = money.ParseCurrency(cell); err != nil {
+				err = fmt.Errorf("%sis %w%s", named(cell), err, spelling.DidYouMean(cell, money.Currencies()))
+			}
 			d.currency = strings.Clone(d.currency)
 		}
 	case columnDescription:
@@ -182,6 +188,14 @@ func (d *draft) set(column, cell string, suffix func(fqdn.Name) error) (err erro
 		d.keywords, err = parseKeywords(cell)
 	}
 	return err
+}
+
+// named repeats a cell of letters alone, with a space behind it, where it is short: a code that somebody mistook for another.
+func named(cell string) string {
+	if len(cell) > 8 || strings.ContainsFunc(cell, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }) {
+		return ""
+	}
+	return cell + " "
 }
 
 func parseDomain(cell string, suffix func(fqdn.Name) error) (string, error) {

@@ -4,6 +4,7 @@ package money
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -70,10 +71,30 @@ func ParseDecimal(s string) (int64, error) {
 	return ParseCents(whole + (frac + "00")[:2])
 }
 
-// ParseCurrency checks a three-letter upper-case code (ISO 4217).
+// ParseCurrency checks an upper-case code of a currency that is in use (ISO 4217, its list one, without funds, metals,
+// units of account and the codes for tests and for no currency). The error is the rest of a sentence that begins with "is".
 func ParseCurrency(s string) (string, error) {
-	if len(s) != 3 || strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-		return "", fmt.Errorf("not a three-letter currency code such as USD")
+	if _, ok := inUse[s]; !ok {
+		return "", fmt.Errorf("not the code of a currency in use (ISO 4217), such as USD")
 	}
 	return s, nil
 }
+
+// Currencies are the codes that [ParseCurrency] takes, those that names are mostly sold in first.
+func Currencies() []string { return slices.Clone(currencies) }
+
+// currencies are those in use, those that names are mostly sold in first.
+var currencies = strings.Fields(`USD EUR GBP CNY JPY CHF AUD CAD
+	AED AFN ALL AMD AOA ARS AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CDF CLP COP CRC CUP CVE CZK
+	DJF DKK DOP DZD EGP ERN ETB FJD FKP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD KES KGS
+	KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO
+	NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP
+	SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG`)
+
+var inUse = func() map[string]struct{} {
+	m := make(map[string]struct{}, len(currencies))
+	for _, c := range currencies {
+		m[c] = struct{}{}
+	}
+	return m
+}()

@@ -12,6 +12,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/spelling"
 )
 
 // A Price is what an action costs under a suffix.
@@ -111,7 +112,10 @@ func (r *row) offers() string {
 }
 
 // A draft is a book being written.
-type draft struct{ rows map[fqdn.Name]*row }
+type draft struct {
+	rows  map[fqdn.Name]*row
+	known func(fqdn.Name) error // says why there is no such suffix; nil: all pass
+}
 
 // has reports whether the draft has a price for the suffix and the action.
 func (d *draft) has(suffix fqdn.Name, a Action) bool {
@@ -209,7 +213,7 @@ func newPrice(a Action, cents, currency, years string) (Price, error) {
 	}
 	cur, err := money.ParseCurrency(currency)
 	if err != nil {
-		return Price{}, columnError{"currency", "is " + err.Error()}
+		return Price{}, columnError{"currency", "is " + err.Error() + spelling.DidYouMean(currency, money.Currencies())}
 	}
 	term, err := strconv.ParseUint(years, 10, 8)
 	if err != nil || term > MaxTermYears {

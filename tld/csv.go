@@ -42,7 +42,9 @@ var csvColumns = []string{"suffix", "register", "renew", "transfer", "restore", 
 //
 // A row with an error is left out as a whole and reported. The error is for a file that cannot be read as a price
 // list at all: over [MaxFeed], not UTF-8, columns unknown, repeated or missing.
-func ParseCSV(r io.Reader) (*Book, []RowError, error) {
+func ParseCSV(r io.Reader) (*Book, []RowError, error) { return parseCSV(r, nil) }
+
+func parseCSV(r io.Reader, known func(fqdn.Name) error) (*Book, []RowError, error) {
 	text, err := readFeed(r)
 	if err != nil {
 		return nil, nil, err
@@ -55,11 +57,14 @@ func ParseCSV(r io.Reader) (*Book, []RowError, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("no first line with the names of the columns")
 	}
+	if len(head) == 1 && strings.ContainsAny(head[0], ";\t") {
+		return nil, nil, fmt.Errorf("the columns are separated by semicolons or tabs; write the list with commas")
+	}
 	head = slices.Clone(head)
 	if err := checkHead(head); err != nil {
 		return nil, nil, err
 	}
-	var d draft
+	d := draft{known: known}
 	var bad []RowError
 	for {
 		record, err := lines.Read()
@@ -111,9 +116,9 @@ func (d *draft) addRecord(head, record []string) error {
 			cells[column] = otherwise
 		}
 	}
-	suffix, err := fqdn.Parse(strings.TrimPrefix(cells["suffix"], "."))
+	suffix, err := d.suffix(strings.TrimPrefix(cells["suffix"], "."))
 	if err != nil {
-		return columnError{"suffix", err.Error()}
+		return err
 	}
 	asOf, err := parseDate(cells["as_of"])
 	if err != nil {
@@ -132,6 +137,18 @@ func (d *draft) addRecord(head, record []string) error {
 		prices = append(prices, p)
 	}
 	return d.add(prices)
+}
+
+// suffix reads the name of a suffix.
+func (d *draft) suffix(text string) (fqdn.Name, error) {
+	name, err := fqdn.Parse(text)
+	if err == nil && d.known != nil {
+		err = d.known(name)
+	}
+	if err != nil {
+		return fqdn.Name{}, columnError{"suffix", err.Error()}
+	}
+	return name, nil
 }
 
 // add enters the prices of a row, all or none.
@@ -192,16 +209,17 @@ func (b *Book) WriteCSV(w io.Writer) error {
 }
 
 // ParseFeed reads a price list in either form: a registrar's JSON reply ([ParsePorkbun]) when it starts with a brace,
-// else CSV ([ParseCSV]), which brings its own dates.
-func ParseFeed(r io.Reader, asOf time.Time) (*Book, []RowError, error) {
+// else CSV ([ParseCSV]), which brings its own dates. Rows of a suffix for which known says why there is none, in words that
+// complete "the suffix …", are left out and reported too; nil lets every suffix pass.
+func ParseFeed(r io.Reader, asOf time.Time, known func(fqdn.Name) error) (*Book, []RowError, error) {
 	text, err := readFeed(r)
 	if err != nil {
 		return nil, nil, err
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
-		return ParsePorkbun(bytes.NewReader(text), asOf)
+		return parsePorkbun(bytes.NewReader(text), asOf, known)
 	}
-	return ParseCSV(bytes.NewReader(text))
+	return parseCSV(bytes.NewReader(text), known)
 }
 
 // readFeed reads a whole price list and takes off a byte order mark.

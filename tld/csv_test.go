@@ -72,7 +72,7 @@ func TestParseCSV(t *testing.T) {
 			"",
 			[]RowError{
 				{2, "suffix", "holds an underscore, which no registry accepts in a registered name"},
-				{3, "currency", "is not a three-letter currency code such as USD"},
+				{3, "currency", "is not the code of a currency in use (ISO 4217), such as USD; did you mean USD?"},
 				{4, "term_years", "is not a whole number from 0 to 100"},
 				{5, "as_of", "is not a date such as 2026-01-01"},
 				{6, "", "has no price"},
@@ -213,7 +213,7 @@ func TestParseFeedTakesBothForms(t *testing.T) {
 		"JSON": "\n {\"status\":\"SUCCESS\",\"pricing\":{\"com\":{\"registration\":\"11.08\"}}}",
 		"CSV":  "suffix,register,as_of\ncom,1108,2026-05-06\n",
 	} {
-		book, bad, err := ParseFeed(strings.NewReader(text), day("2026-05-06"))
+		book, bad, err := ParseFeed(strings.NewReader(text), day("2026-05-06"), nil)
 		if err != nil || bad != nil {
 			t.Fatalf("%s: %v, %v", name, bad, err)
 		}

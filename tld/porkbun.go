@@ -27,6 +27,10 @@ type porkbunEntry struct {
 // An entry with an error, or for a name outside the DNS root, is left out as a whole and reported. The error is for a
 // reply that is not a price list at all: over [MaxFeed], not JSON, status not SUCCESS, no pricing.
 func ParsePorkbun(r io.Reader, asOf time.Time) (*Book, []RowError, error) {
+	return parsePorkbun(r, asOf, nil)
+}
+
+func parsePorkbun(r io.Reader, asOf time.Time, known func(fqdn.Name) error) (*Book, []RowError, error) {
 	text, err := readFeed(r)
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +50,7 @@ func ParsePorkbun(r io.Reader, asOf time.Time) (*Book, []RowError, error) {
 	if t, err := entries.Token(); err != nil || t != json.Delim('{') {
 		return nil, nil, fmt.Errorf("the pricing reply has no pricing object")
 	}
-	var d draft
+	d := draft{known: known}
 	var bad []RowError
 	for n := 1; entries.More(); n++ {
 		key, err := entries.Token()
@@ -73,9 +77,9 @@ func (d *draft) addEntry(key string, text json.RawMessage, asOf time.Time) error
 	if entry.SpecialType != "" {
 		return fmt.Errorf("is not a name of the DNS root")
 	}
-	suffix, err := fqdn.Parse(key)
+	suffix, err := d.suffix(key)
 	if err != nil {
-		return columnError{"suffix", err.Error()}
+		return err
 	}
 	var prices []Price
 	for _, c := range []struct {

@@ -70,6 +70,9 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, "\nmcp login -backend URL signs in through the browser, so that the tools see what you may see; mcp logout ends that.\n")
 	}
+	if err == nil {
+		err = settings.CheckEnvironment(fs, os.Environ())
+	}
 	o.issuer, o.backend = strings.TrimSuffix(o.issuer, "/"), strings.TrimSuffix(o.backend, "/")
 	if len(words) == 1 && (words[0] == "login" || words[0] == "logout") {
 		o.word, words = words[0], nil
@@ -113,6 +116,10 @@ func dataDir(environ func(string) (string, bool)) string {
 func run(ctx context.Context, args []string, environ func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) error {
 	o, err := parse(args, environ, stderr) // on stdio nothing but JSON-RPC goes to stdout, the usage included
 	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if errors.Is(err, settings.ErrVersion) {
+		fmt.Fprintln(stdout, build.Line("mcp"))
 		return nil
 	}
 	if err != nil {

@@ -77,6 +77,9 @@ func (d *desk) readPassword() (string, error) {
 		fmt.Fprint(d.stderr, "password: ")
 		line, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(d.stderr)
+		if err == nil && len(line) == 0 {
+			err = usagef("the password is missing")
+		}
 		return string(line), err
 	}
 	line, err := bufio.NewReader(io.LimitReader(d.stdin, maxPassword)).ReadString('\n')
@@ -85,7 +88,7 @@ func (d *desk) readPassword() (string, error) {
 		return "", fmt.Errorf("reading the password: %w", err)
 	}
 	if line == "" {
-		return "", usagef("the password is the first line of standard input, which is empty")
+		return "", usagef("the password is missing: it is the first line of standard input, or typed at a terminal")
 	}
 	return line, nil
 }

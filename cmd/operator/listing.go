@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
-	"github.com/namewharf/namewharf/tld"
 )
 
 func listingFlags(fs *flag.FlagSet, o *options) {
@@ -24,18 +23,15 @@ func listingFlags(fs *flag.FlagSet, o *options) {
 	fs.BoolVar(&o.partial, "partial", false, "take the good rows of a file that has bad ones")
 }
 
-// rehearsal are suffixes that no registry will ever have (RFC 2606): who lists names under them is trying things out.
-var rehearsal = []string{"example", "test"}
-
 // importListings puts the names of a CSV file up for sale.
 func importListings(ctx context.Context, d *desk, args []string) error {
 	env := map[string]market.Environment{"live": market.Live, "sandbox": market.Sandbox}[d.env]
 	if env == "" {
 		return usagef("-env must be live or sandbox")
 	}
-	file, err := os.Open(args[0])
+	file, err := openFile(args[0])
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	defer file.Close()
 	db, err := d.open(ctx)
@@ -46,7 +42,7 @@ func importListings(ctx context.Context, d *desk, args []string) error {
 	report, err := market.Import(ctx, db, file, market.ImportOptions{
 		Environment: env, DryRun: d.dryRun, Partial: d.partial,
 		Audit: d.author(), Source: filepath.Base(args[0]),
-		Suffix:   listable(fqdn.NewSuffixes(tld.DefaultTable().Delegated(), rehearsal)),
+		Suffix:   newSuffixList().listable,
 		Progress: bar.progress,
 	})
 	bar.end()
@@ -56,13 +52,24 @@ func importListings(ctx context.Context, d *desk, args []string) error {
 	if err != nil {
 		return err
 	}
+	if report.Rows == 0 {
+		return fmt.Errorf("nothing was imported: %s holds no rows beneath its header", args[0])
+	}
 	if err := d.print(newListingReport(report), func(w io.Writer) { printReport(w, report, d.dryRun) }); err != nil {
 		return err
 	}
-	if len(report.Bad) > 0 && !report.Applied && !d.dryRun {
-		return fmt.Errorf("nothing was imported: %d bad rows; mend them, or take the good rows with -partial", len(report.Bad))
+	return refusedRows(len(report.Bad), d)
+}
+
+// refusedRows fails where bad rows keep an import from being done, in a dry run as in the real one.
+func refusedRows(bad int, d *desk) error {
+	switch {
+	case bad == 0 || d.partial:
+		return nil
+	case d.dryRun:
+		return fmt.Errorf("nothing would be imported: %d bad rows; mend them, or take the good rows with -partial", bad)
 	}
-	return nil
+	return fmt.Errorf("nothing was imported: %d bad rows; mend them, or take the good rows with -partial", bad)
 }
 
 // A listingReport is a [market.Report] as JSON.
@@ -96,18 +103,17 @@ func printReport(w io.Writer, r market.Report, dryRun bool) {
 	fmt.Fprintf(w, "%s\t\nrows\t%d\ncreated\t%d\nupdated\t%d\nunchanged\t%d\nbad\t%d\n", heading, r.Rows, r.Created, r.Updated, r.Unchanged, len(r.Bad))
 }
 
-// listable says why a name cannot be listed because of its suffix.
-func listable(suffixes *fqdn.Suffixes) func(fqdn.Name) error {
-	return func(name fqdn.Name) error {
-		registrable, _, err := suffixes.Registrable(name)
-		if err != nil {
-			return err
-		}
-		if registrable != name {
-			return fmt.Errorf("is below the name that is registered, %s", registrable)
-		}
-		return nil
+// openFile opens a file to be imported.
+func openFile(path string) (*os.File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usageError{err}
 	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, usagef("%s is a directory; name the file in it", path)
+	}
+	return file, nil
 }
 
 // A bar shows the progress of an import to a person.
@@ -135,7 +141,4 @@ func (b *bar) end() {
 	}
 }
 
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -14,6 +14,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/programtest"
+	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tld"
@@ -280,7 +281,22 @@ func TestStatus(t *testing.T) {
 		want   string // in the one line of standard error
 	}{
 		{"no command", nil, 2, "say what to do"},
-		{"an unknown command", []string{"listing", "export"}, 2, `no command "listing export"`},
+		{"an unknown command", []string{"listing", "delist"}, 2, `no command "listing delist"; there are listing import`},
+		{"a misspelt command", []string{"lsting", "import", csv}, 2, `no command "lsting import"; did you mean listing import?`},
+		{"half a command", []string{"order"}, 2, `no command "order"; there are order list, order show`},
+		{"a misspelt flag", []string{"order", "list", "-statsu", "x"}, 2, "did you mean -status?"},
+		{"a flag of another command", []string{"db", "check", "-env", "live"}, 2, "db check takes no -env"},
+		{"a flag behind a name", []string{"order", "refund", "ord_1", "-dry-run", "-data", data}, 2, "order refund takes no -dry-run"},
+		{"no password", []string{"account", "create", "-email", "ada@names.example", "-data", data}, 2, "the password is missing"},
+		{"a directory of listings", []string{"listing", "import", t.TempDir(), "-env", "live", "-data", data}, 2, "is a directory"},
+		{"a directory of prices", []string{"pricing", "import", t.TempDir(), "-data", data}, 2, "is a directory"},
+		{"semicolons", []string{"listing", "import", write(t, "s.csv", "domain;price_cents\nember.com;100\n"), "-env", "live", "-data", data}, 2, "semicolons"},
+		{"prices with semicolons", []string{"pricing", "import", write(t, "s.csv", "suffix;register;as_of\ncom;100;2026-01-01\n"), "-data", data}, 2, "semicolons"},
+		{"listings that are no text", []string{"listing", "import", write(t, "u.csv", "domain,price_cents\n\xffmber.com,100\n"), "-env", "live", "-data", data}, 1, "nothing was imported"},
+		{"prices that are no text", []string{"pricing", "import", write(t, "u.csv", "suffix,register,as_of\n\xff,1,2026-01-01\n"), "-data", data}, 2, "UTF-8"},
+		{"a spreadsheet", []string{"listing", "import", write(t, "x.csv", "PK\x03\x04\x00\x00"), "-env", "live", "-data", data}, 2, "header"},
+		{"no rows", []string{"listing", "import", write(t, "n.csv", "domain,price_cents\n"), "-env", "live", "-data", data}, 1, "holds no rows"},
+		{"bad rows in a dry run", []string{"listing", "import", write(t, "mixed.csv", mixed), "-env", "live", "-dry-run", "-data", data}, 1, "nothing would be imported"},
 		{"an unknown flag", []string{"db", "check", "-nosuch"}, 2, "-nosuch"},
 		{"no file", []string{"listing", "import", "-env", "live"}, 2, "usage: operator listing import FILE.csv"},
 		{"two files", []string{"listing", "import", csv, csv, "-env", "live"}, 2, "usage: operator listing import FILE.csv"},
@@ -353,6 +369,96 @@ func TestImportThatIsBrokenOff(t *testing.T) {
 		}
 		if !errors.Is(err, context.Canceled) || count != 0 {
 			t.Errorf("broken off after %d ms: %v, %d listings; want none", after, err, count)
+		}
+	}
+}
+
+// What was wrong in a file is told by name, once, and a dry run ends as the real one does.
+func TestImportsNameWhatTheyRefuse(t *testing.T) {
+	t.Parallel()
+	data := newStore(t)
+	listings := write(t, "l.csv", "\ufeffdomain,price_cents,currency\r\nember.cmo,100,\r\nbrew.com,100,XXX\r\nhaven.com,100,USB\r\n")
+	prices := write(t, "p.csv", "suffix,register,currency,as_of\ncmo,100,,2026-01-01\nxyzzyq,100,,2026-01-01\nnet,100,EURO,2026-01-01\nember.com,100,,2026-01-01\nuk.com,100,,2026-01-01\n")
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"listing", "import", listings, "-env", "live"}, []string{".cmo", "did you mean com?", "XXX is not the code of a currency", "USB is not the code of a currency", "did you mean USD?"}},
+		{[]string{"pricing", "import", prices}, []string{".cmo", "did you mean com?", ".xyzzyq", "did you mean EUR?", "ember.com is a name under a suffix"}},
+	} {
+		var outputs [2]string
+		for i, more := range [][]string{{"-dry-run"}, nil} {
+			stdout, stderr, status := programtest.Run(t, nil, append(append(test.args[:len(test.args):len(test.args)], more...), "-data", data)...)
+			if status != 1 {
+				t.Errorf("%q %q: status %d, %s", test.args, more, status, stderr)
+			}
+			outputs[i] = stdout + stderr
+			for _, want := range test.want {
+				if strings.Count(outputs[i], want) != 1 && want != "did you mean com?" || !strings.Contains(outputs[i], want) {
+					t.Errorf("%q %q: want %q once:\n%s", test.args, more, want, outputs[i])
+				}
+			}
+			lines := strings.Split(strings.TrimSpace(outputs[i]), "\n")
+			seen := map[string]bool{}
+			for _, line := range lines {
+				if seen[line] && line != "" {
+					t.Errorf("%q: said twice: %s", test.args, line)
+				}
+				seen[line] = true
+			}
+		}
+	}
+}
+
+// Each dry run is held against the run that follows it, file by file.
+func TestDryRunsAgree(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"good": good, "mixed": mixed, "empty": "", "header": "domain,price_cents\n", "twice": "domain,price_cents\na.com,1\na.com,2\n",
+		"crlf": strings.ReplaceAll(good, "\n", "\r\n"), "bom": "\ufeff" + good, "unknown column": "domain,prize\n",
+	}
+	feeds := map[string]string{
+		"good": "suffix,register,as_of\ncom,1234,2026-11-01\n", "bad": "suffix,register,as_of\ncom,x,2026-11-01\n", "empty": "", "header": "suffix,as_of\n",
+		"feed":  `{"status":"SUCCESS","pricing":{"com":{"registration":"11.08","renewal":"11.08","transfer":"11.08"},"pgp":{"registration":"1","specialType":"handshake"}}}`,
+		"mixed": "suffix,register,as_of\ncom,1234,2026-11-01\nnosuchsuffix,1,2026-11-01\n",
+	}
+	compare := func(name string, args ...string) {
+		t.Helper()
+		data := newStore(t)
+		args = append(args, "-data", data, "-json")
+		_, _, dry := programtest.Run(t, nil, append(args, "-dry-run")...)
+		if left, _ := filepath.Glob(filepath.Join(data, backend.PricesFile)); len(left) > 0 {
+			t.Errorf("%s: the dry run changed something", name)
+		}
+		_, _, real := programtest.Run(t, nil, args...)
+		if dry != real {
+			t.Errorf("%s: the dry run ends with %d, the run with %d", name, dry, real)
+		}
+	}
+	for name, text := range files {
+		for _, flags := range [][]string{nil, {"-partial"}} {
+			compare("listings, "+name, append([]string{"listing", "import", write(t, "f.csv", text), "-env", "live"}, flags...)...)
+		}
+	}
+	for name, text := range feeds {
+		for _, flags := range [][]string{nil, {"-partial"}} {
+			compare("prices, "+name, append([]string{"pricing", "import", write(t, "f", text)}, flags...)...)
+		}
+	}
+}
+
+// Every command says which flags it takes.
+func TestFlagsOfCommands(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands {
+		own, ok := takes[c.words]
+		if !ok {
+			t.Errorf("%s is not among those of which the flags are known", c.words)
+		}
+		for _, name := range strings.Fields(own) {
+			if !settings.Known(name) {
+				t.Errorf("%s takes -%s, which is not defined", c.words, name)
+			}
 		}
 	}
 }

@@ -24,8 +24,8 @@ func partnerFlags(fs *flag.FlagSet, o *options) {
 	fs.DurationVar(&o.overlap, "overlap", partner.SecretOverlap, "how long the secret before stays good")
 	fs.StringVar(&o.reason, "reason", "", "`why`, for the audit log")
 	fs.StringVar(&o.as, "as", "", "`name` of the operator, for the audit log (default the system's)")
-	fs.Int64Var(&o.reviewLimit, "review-limit-cents", -1, "sales over this wait for a person; 0: none does (default with partner create)")
-	fs.Int64Var(&o.serviceRate, "service-bp", -1, "commission on sales that the partner collects, in basis points (default with partner create)")
+	fs.Int64Var(&o.reviewLimit, "review-limit-cents", 0, "sales over this wait for a person; 0: none does (default with partner create)")
+	fs.Int64Var(&o.serviceRate, "service-bp", 0, "commission on sales that the partner collects, in basis points (default with partner create)")
 	o.keys.KeysFlag(fs)
 }
 
@@ -75,10 +75,10 @@ func (d *desk) environment() (market.Environment, error) {
 
 // terms are those given by flags, over others.
 func (d *desk) terms(over partner.Terms) partner.Terms {
-	if d.reviewLimit >= 0 {
+	if d.given["review-limit-cents"] {
 		over.ReviewLimitCents = d.reviewLimit
 	}
-	if d.serviceRate >= 0 {
+	if d.given["service-bp"] {
 		over.Rates.Service = ledger.BasisPoints(d.serviceRate)
 	}
 	return over
@@ -135,6 +135,9 @@ func listPartners(ctx context.Context, d *desk, op *partner.Operator, _ []string
 }
 
 func setTerms(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+	if !d.given["review-limit-cents"] && !d.given["service-bp"] {
+		return usagef("say what to change: -review-limit-cents or -service-bp")
+	}
 	all, err := op.Partners(ctx)
 	if err != nil {
 		return err
@@ -209,6 +212,9 @@ func createCredential(ctx context.Context, d *desk, _ []string) error {
 }
 
 func rotateCredential(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+	if d.overlap < 0 {
+		return usagef("-overlap must not be negative; 0 ends the secret before at once")
+	}
 	issued, err := op.RotateSecret(ctx, args[0], d.overlap)
 	if err != nil {
 		return err

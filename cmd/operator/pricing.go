@@ -21,11 +21,11 @@ import (
 // A list of the operator's own with bad rows is not taken, unless -partial says so. A registrar's feed is not the
 // operator's to mend, and always has entries for names outside the DNS: what is good of it is taken.
 func importPrices(ctx context.Context, d *desk, args []string) error {
-	text, err := os.ReadFile(args[0])
+	text, err := readFile(args[0])
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	book, bad, err := tld.ParseFeed(bytes.NewReader(text), time.Now())
+	book, bad, err := tld.ParseFeed(bytes.NewReader(text), time.Now(), newSuffixList().priced)
 	if err != nil {
 		return usagef("%s: %w", args[0], err)
 	}
@@ -33,8 +33,13 @@ func importPrices(ctx context.Context, d *desk, args []string) error {
 		fmt.Fprintln(d.stderr, row)
 	}
 	feed := bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))), []byte("{"))
-	if book.Len() == 0 || len(bad) > 0 && !feed && !d.partial {
-		return fmt.Errorf("nothing was imported: %d bad rows, %d suffixes with prices", len(bad), book.Len())
+	if !feed {
+		if err := refusedRows(len(bad), d); err != nil {
+			return err
+		}
+	}
+	if book.Len() == 0 {
+		return fmt.Errorf("nothing was imported: the file holds no prices, %d bad rows", len(bad))
 	}
 	db, err := d.open(ctx)
 	if err != nil {
@@ -57,25 +62,45 @@ func importPrices(ctx context.Context, d *desk, args []string) error {
 	if before != nil {
 		merged = tld.Merge(before, book)
 	}
-	err = db.Tx(ctx, func(tx store.Tx) error { // the file changes last, so that there is no change without its line
+	save := func(tx store.Tx) error { // the file changes last, so that there is no change without its line
 		details := map[string]any{"source": filepath.Base(args[0]), "imported": book.Len(), "bad": len(bad), "suffixes": merged.Len()}
 		if err := d.author().Record(ctx, tx, "pricing.import", backend.PricesFile, details); err != nil {
 			return err
 		}
 		return merged.Save(path)
-	})
-	if err != nil {
-		return err
+	}
+	if !d.dryRun {
+		if err := db.Tx(ctx, save); err != nil {
+			return err
+		}
 	}
 	result := struct {
 		File     string `json:"file"`
 		Imported int    `json:"imported"`
 		Bad      int    `json:"bad"`
 		Suffixes int    `json:"suffixes"`
-	}{path, book.Len(), len(bad), merged.Len()}
+		Applied  bool   `json:"applied"`
+	}{path, book.Len(), len(bad), merged.Len(), !d.dryRun}
 	return d.print(result, func(w io.Writer) {
+		if d.dryRun {
+			fmt.Fprintln(w, "would be imported (dry run)\t")
+		}
 		fmt.Fprintf(w, "price list\t%s\nsuffixes imported\t%d\nbad rows\t%d\nsuffixes in it\t%d\n", result.File, result.Imported, result.Bad, result.Suffixes)
 	})
+}
+
+// readFile reads a file to be imported; more than a price list may have is refused by who reads it.
+func readFile(path string) ([]byte, error) {
+	file, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, tld.MaxFeed+1))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return text, nil
 }
 
 func readPrices(path string) (*tld.Book, []tld.RowError, error) {

@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/spelling"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -89,6 +92,7 @@ type options struct {
 	status, domain           string
 	limit                    int
 	json                     bool
+	given                    map[string]bool // flags that are not left at their defaults
 	dryRun, partial, retire  bool
 	dev                      devOptions
 }
@@ -121,6 +125,13 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		printCommands(stdout)
 		return nil
 	}
+	if errors.Is(err, settings.ErrVersion) {
+		fmt.Fprintln(stdout, build.Line("operator"))
+		return nil
+	}
+	if err == nil {
+		err = settings.CheckEnvironment(fs, os.Environ())
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -129,10 +140,23 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	if want := len(strings.Fields(c.args)); len(rest) != want {
-		return usagef("usage: operator %s", strings.TrimSpace(c.words+" "+c.args))
+		return usagef("%s: usage: operator %s", countOf(len(rest), want), strings.TrimSpace(c.words+" "+c.args))
 	}
+	if err := checkFlags(c, typedFlags(fs, args)); err != nil {
+		return err
+	}
+	d.given = map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { d.given[f.Name] = true })
 	defer d.close()
 	return c.do(ctx, d, rest)
+}
+
+// countOf says how the arguments typed differ from those wanted.
+func countOf(got, want int) string {
+	if got < want {
+		return "an argument is missing"
+	}
+	return fmt.Sprintf("%d arguments too many", got-want)
 }
 
 // find matches the words typed with a command and returns those behind it.
@@ -146,7 +170,21 @@ func find(words []string) (command, []string, error) {
 	if len(words) == 0 {
 		return command{}, nil, usagef("say what to do; -h lists the commands")
 	}
-	return command{}, nil, usagef("there is no command %q; -h lists the commands", strings.Join(words[:min(2, len(words))], " "))
+	typed := strings.Join(words[:min(2, len(words))], " ")
+	var known, below []string
+	for _, c := range commands {
+		known = append(known, c.words)
+		if strings.HasPrefix(c.words, words[0]+" ") {
+			below = append(below, c.words)
+		}
+	}
+	if near := spelling.DidYouMean(typed, known); near != "" {
+		return command{}, nil, usagef("there is no command %q%s", typed, near)
+	}
+	if len(below) > 0 {
+		return command{}, nil, usagef("there is no command %q; there are %s", typed, strings.Join(below, ", "))
+	}
+	return command{}, nil, usagef("there is no command %q; -h lists the commands", typed)
 }
 
 func printCommands(w io.Writer) {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -46,6 +48,9 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.webhooks = settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
 	o.keep = retention.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
+	if err == nil {
+		err = settings.CheckEnvironment(fs, os.Environ())
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -64,6 +69,10 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 func run(ctx context.Context, args []string, environ func(string) (string, bool), stdout, stderr io.Writer) error {
 	o, err := parse(args, environ, stdout)
 	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if errors.Is(err, settings.ErrVersion) {
+		fmt.Fprintln(stdout, build.Line("publicapi"))
 		return nil
 	}
 	if err != nil {

@@ -160,3 +160,15 @@ func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, sta
 	stdout, status = p.Wait()
 	return stdout, p.Stderr(), status
 }
+
+// Flags are the names of the flags in the usage that a program prints for -h.
+func Flags(usage string) (names []string) {
+	for line := range strings.Lines(usage) {
+		if rest, ok := strings.CutPrefix(line, "  -"); ok {
+			name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			name, _, _ = strings.Cut(name, "\t")
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -13,17 +14,23 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/namewharf/namewharf/spelling"
 )
 
 // Prefix of the environment variables: -base-url is NAMEWHARF_BASE_URL.
 const Prefix = "NAMEWHARF_"
 
+// ErrVersion is the outcome of [Parse] when only the version is asked for.
+var ErrVersion = errors.New("the version is asked for")
+
 // Parse fills the flags of fs: from args, else from the environment, else from the TOML file that -config names.
-// Flags may stand before, between and after other arguments, which it returns; "--" ends the flags. A flag set named
-// config is added. Errors are one line for whoever started the program; [flag.ErrHelp] after the usage was printed
-// to usage.
+// Flags may stand before, between and after other arguments, which it returns; "--" ends the flags. The
+// flags config and version are added. Errors are one line for whoever started the program; [flag.ErrHelp] after the usage was printed
+// to usage, and [ErrVersion] where -version is given.
 func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool), usage io.Writer) (rest []string, err error) {
 	config := fs.String("config", "", "TOML `file` with these settings as keys")
+	version := fs.Bool("version", false, "print the version and end")
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	for remaining := args; ; {
@@ -34,7 +41,7 @@ func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool),
 			return nil, err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w; -h lists the flags", err)
+			return nil, fmt.Errorf("%w%s; -h lists the flags", err, suggestion(fs, err))
 		}
 		remaining = fs.Args()
 		if consumed := before - len(remaining); consumed > 0 && args[len(args)-len(remaining)-1] == "--" {
@@ -45,6 +52,9 @@ func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool),
 			break
 		}
 		rest, remaining = append(rest, remaining[0]), remaining[1:]
+	}
+	if *version {
+		return nil, ErrVersion
 	}
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -57,6 +67,18 @@ func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool),
 	return rest, fromFile(fs, given, *config)
 }
 
+// suggestion is the flag that was probably meant by one that is not defined.
+func suggestion(fs *flag.FlagSet, err error) string {
+	word, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !ok {
+		return ""
+	}
+	if near := spelling.Nearest(word, names(fs)); near != "" {
+		return "; did you mean -" + near + "?"
+	}
+	return ""
+}
+
 // variable is the name of the environment variable of a flag.
 func variable(name string) string {
 	return Prefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
@@ -65,7 +87,7 @@ func variable(name string) string {
 func fromEnvironment(fs *flag.FlagSet, given map[string]bool, environ func(string) (string, bool)) (err error) {
 	fs.VisitAll(func(f *flag.Flag) {
 		value, ok := environ(variable(f.Name))
-		if !ok || given[f.Name] || err != nil {
+		if !ok || f.Name == "version" || given[f.Name] || err != nil {
 			return
 		}
 		if setErr := fs.Set(f.Name, value); setErr != nil {
@@ -89,12 +111,14 @@ func fromFile(fs *flag.FlagSet, given map[string]bool, path string) error {
 		}
 		return fmt.Errorf("-config %s: %w", path, err)
 	}
-	for key, value := range keys {
+	for _, key := range slices.Sorted(maps.Keys(keys)) { // in an order, so that a mistake is told of in the same words each time
+		value := keys[key]
 		name := strings.ReplaceAll(key, "_", "-")
-		if name == "config" || fs.Lookup(name) == nil {
-			return fmt.Errorf("-config %s: unknown key %s; known are %s", path, key, strings.Join(names(fs), ", "))
+		if name == "config" || name == "version" || fs.Lookup(name) == nil && !Known(name) {
+			return fmt.Errorf("-config %s: unknown key %s%s; known are %s", path, key, spelling.DidYouMean(name, names(fs)), strings.Join(names(fs), ", "))
 		}
-		if given[name] {
+		if given[name] || fs.Lookup(name) == nil { // meant for another program
+
 			continue
 		}
 		if err := setFrom(fs, name, value); err != nil {
@@ -120,7 +144,7 @@ func setFrom(fs *flag.FlagSet, name string, value any) error {
 
 func names(fs *flag.FlagSet) (all []string) {
 	fs.VisitAll(func(f *flag.Flag) {
-		if f.Name != "config" {
+		if f.Name != "config" && f.Name != "version" {
 			all = append(all, f.Name)
 		}
 	})

@@ -71,7 +71,7 @@ func TestUnknownKeyInTheFileIsNamed(t *testing.T) {
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
 	fs.String("addr", "", "")
 	_, err := settings.Parse(fs, []string{"-config", file}, func(string) (string, bool) { return "", false }, t.Output())
-	if err == nil || !strings.HasSuffix(err.Error(), "unknown key adr; known are addr") {
+	if err == nil || !strings.HasSuffix(err.Error(), "unknown key adr; did you mean addr?; known are addr") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -84,5 +84,55 @@ func TestHelp(t *testing.T) {
 	_, err := settings.Parse(fs, []string{"-h"}, func(string) (string, bool) { return "", false }, &out)
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "where to listen") {
 		t.Errorf("got %v, %s", err, &out)
+	}
+}
+
+// A misspelt variable used to be passed over in silence.
+func TestCheckEnvironment(t *testing.T) {
+	t.Parallel()
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	fs.String("only-here", "", "")
+	for variable, want := range map[string]string{
+		"NAMEWHARF_DATA=/x": "", "NAMEWHARF_ONLY_HERE=1": "", "NAMEWHARF_TOKEN=t": "", "NAMEWHARF_TEST_POSTGRES=x": "", "PATH=/bin": "", "NAMEWHARFDATA=": "",
+		"NAMEWHARF_DAAT=/x":     "the environment variable NAMEWHARF_DAAT means nothing here; did you mean NAMEWHARF_DATA?",
+		"NAMEWHARF_ONLY_HRE=":   "the environment variable NAMEWHARF_ONLY_HRE means nothing here; did you mean NAMEWHARF_ONLY_HERE?",
+		"NAMEWHARF_data=secret": "the environment variable NAMEWHARF_data means nothing here; did you mean NAMEWHARF_DATA?",
+		"NAMEWHARF_XYZZY=s":     "the environment variable NAMEWHARF_XYZZY means nothing here",
+	} {
+		got := ""
+		if err := settings.CheckEnvironment(fs, []string{"HOME=/", variable}); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", variable, got, want)
+		}
+	}
+}
+
+// A settings file may be shared by programs; what none of them knows is a mistake.
+func TestSharedFile(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"trusted-proxies = \"none\"\naddr = \"x\"\n": "",
+		"trusted-prxies = \"none\"\n":                "unknown key trusted-prxies",
+	} {
+		file := filepath.Join(t.TempDir(), "settings.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fs := flag.NewFlagSet("test", flag.ContinueOnError)
+		fs.String("addr", "", "")
+		_, err := settings.Parse(fs, []string{"-config", file}, func(string) (string, bool) { return "", false }, t.Output())
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	fs := flag.NewFlagSet("test", flag.ContinueOnError)
+	if _, err := settings.Parse(fs, []string{"-version"}, func(string) (string, bool) { return "", false }, t.Output()); !errors.Is(err, settings.ErrVersion) {
+		t.Errorf("got %v", err)
 	}
 }

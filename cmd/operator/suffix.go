@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/spelling"
+	"github.com/namewharf/namewharf/tld"
+)
+
+// rehearsal are suffixes that no registry will ever have (RFC 2606): who lists names under them is trying things out.
+var rehearsal = []string{"example", "test"}
+
+// A suffixList knows under which suffixes names may be listed and priced.
+type suffixList struct {
+	known *fqdn.Suffixes
+	roots []string // top-level domains
+	book  *tld.Book
+}
+
+func newSuffixList() suffixList {
+	roots := append([]string{"com", "net", "org"}, tld.DefaultTable().Delegated()...) // which are meant most often
+	return suffixList{fqdn.NewSuffixes(roots, rehearsal), append(roots, rehearsal...), tld.DefaultBook()}
+}
+
+// listable says why a name cannot be listed because of its suffix, in words that complete "the domain …".
+func (s suffixList) listable(name fqdn.Name) error {
+	if _, known := s.known.Of(name); !known {
+		return s.unknown(name)
+	}
+	registrable, _, err := s.known.Registrable(name)
+	if err != nil {
+		return err
+	}
+	if registrable != name {
+		return fmt.Errorf("is below the name that is registered, %s", registrable)
+	}
+	return nil
+}
+
+// priced says why there can be no price of a suffix, in words that complete "the suffix …": it is none, neither a
+// registry's nor one at which somebody else hands out names, such as uk.com.
+func (s suffixList) priced(suffix fqdn.Name) error {
+	if _, known := s.known.Of(suffix); !known {
+		return s.unknown(suffix)
+	}
+	if shared, _ := publicsuffix.PublicSuffix(suffix.String()); s.known.Known(suffix) || shared == suffix.String() || len(s.book.Prices(suffix)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is a name under a suffix, not one", suffix)
+}
+
+func (s suffixList) unknown(name fqdn.Name) error {
+	return fmt.Errorf("has the unknown suffix .%s, which is not a delegated top-level domain%s", name.TLD(), spelling.DidYouMean(name.TLD(), s.roots))
+}

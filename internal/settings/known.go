@@ -1,0 +1,47 @@
+package settings
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/namewharf/namewharf/spelling"
+)
+
+// programs are the flags of all our programs: their environment and their settings file may be the same, and what is meant
+// for one is no mistake at another. Tests of the programs hold this list against their flags.
+var programs = strings.Fields(`
+	action actor addr app-schemes as backend base-url body bootstrap-url canonical config curl data db delay demo domain
+	dry-run email env exclude-tools extra-resources http idempotency-key issuer json keep-audit keep-buyers
+	keep-deliveries keep-events keep-listings keep-log key-id limit log mail-from max-body-bytes-in-flight
+	max-conns-per-addr max-registrations-per-day metrics-addr min-upload-rate name nonce oidc overlap partial partner
+	partner-keys-file rate-limits read-only reason register registry retire review-limit-cents scopes secret send
+	server-key-file service-bp signup since smtp status status-code subject timestamp tools trusted-proxies url version
+	webhook-allow-private webhook-secret`)
+
+// others are variables that are no flags.
+var others = []string{"NAMEWHARF_TOKEN", "NAMEWHARF_SERVER_KEYS", "NAMEWHARF_PARTNER_KEYS", "NAMEWHARF_PARTNER_SECRET", "NAMEWHARF_WEBHOOK_SECRET"}
+
+// forTests begins the variables of our own tests, which programs inherit from them.
+const forTests = Prefix + "TEST_"
+
+// Known reports whether a flag of one of our programs has the name.
+func Known(name string) bool { return slices.Contains(programs, name) }
+
+// CheckEnvironment fails for a variable of an environment, given as NAME=value, that begins with [Prefix] and means nothing
+// to any of our programs: it is misspelt. fs has the flags of this one.
+func CheckEnvironment(fs *flag.FlagSet, environment []string) error {
+	known := slices.Clone(others)
+	fs.VisitAll(func(f *flag.Flag) { known = append(known, variable(f.Name)) })
+	for _, name := range programs {
+		known = append(known, variable(name))
+	}
+	for _, pair := range environment {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, Prefix) && !strings.HasPrefix(name, forTests) && !slices.Contains(known, name) {
+			return fmt.Errorf("the environment variable %s means nothing here%s", name, spelling.DidYouMean(name, known))
+		}
+	}
+	return nil
+}
