@@ -66,7 +66,8 @@ var errUnknownClient = errors.New("unknown client")
 
 // Authorize decides what to do with an authorization request (RFC 6749, section 4.1.1). Mistakes in client and
 // redirect are always a page; later ones go to the client only when somebody is signed in, so that nobody is sent to
-// an address of a stranger's choice by following a link. An error is ours.
+// an address of a stranger's choice by following a link. An error is [fault.RateLimited], for an account that is asked very
+// often, or ours.
 func (s *Server) Authorize(ctx context.Context, r AuthorizeRequest) (Decision, error) {
 	switch r.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodPost:
@@ -124,6 +125,9 @@ func (s *Server) ask(ctx context.Context, req request, session SessionRef) (Deci
 		return badRequest("The application wanted to go on without asking, but nobody is signed in.", "login_required: nobody is signed in"), nil
 	case !session.signedIn():
 		return SignIn{}, nil
+	}
+	if err := s.limits.ask(session.AccountID); err != nil {
+		return nil, err
 	}
 	if req.rememberable() && !req.asked {
 		d, err := s.repeat(ctx, req, session.AccountID)

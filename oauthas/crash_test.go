@@ -40,7 +40,7 @@ func rotateUntilKilled(where string) {
 	if err != nil {
 		fatal(err)
 	}
-	s, err := New(ctx, Config{DB: db, Issuer: issuer, Resources: []string{issuer}})
+	s, err := New(ctx, Config{DB: db, Issuer: issuer, Resources: []string{issuer}, NoLimits: true})
 	if err != nil {
 		fatal(err)
 	}

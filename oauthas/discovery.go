@@ -65,8 +65,8 @@ func (s *Server) routes(issuer *url.URL) http.Handler {
 		}
 	}
 	mux.Handle(issuer.EscapedPath()+registerPath, endpoint(s.serveRegister))
-	mux.Handle(issuer.EscapedPath()+tokenPath, endpoint(s.serveToken))
-	mux.Handle(issuer.EscapedPath()+revokePath, endpoint(s.serveRevoke))
+	mux.Handle(issuer.EscapedPath()+tokenPath, endpoint(s.charged(s.serveToken)))
+	mux.Handle(issuer.EscapedPath()+revokePath, endpoint(s.charged(s.serveRevoke)))
 	mux.HandleFunc("/", nothing)
 	return mux
 }
@@ -143,7 +143,7 @@ func endpoint(serve http.HandlerFunc) http.Handler {
 func openToAll(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After")
+	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After")
 	h.Set("X-Content-Type-Options", "nosniff")
 	allowed := false
 	for m := range strings.SplitSeq(methods, ", ") {

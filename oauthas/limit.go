@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
+	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/ratelimit"
 	"github.com/namewharf/namewharf/store"
 )
@@ -29,7 +31,7 @@ const UnusedGrace = time.Hour
 const (
 	siteHosts    = 4        // a site may do what so many hosts may
 	blockShare   = 5        // a block may have one of so many parts of a day's registrations
-	maxBuckets   = 64 << 10 // of hosts and sites that are remembered
+	maxBuckets   = 64 << 10 // of hosts, sites, grants and accounts that are remembered
 	dayBucket    = "registrations"
 	removedExtra = 100 // clients that one registration may remove to make room
 )
@@ -52,10 +54,22 @@ func (l RegistrationLimit) complete() (RegistrationLimit, error) {
 	return l, nil
 }
 
-// limits are what one may ask of the server.
+// Limits that are not to be set: who keeps to the contract is far below them.
+var (
+	failuresOfHost = ratelimit.Quota{Burst: 120, Rate: 60, Per: time.Minute} // of requests at the token and revocation endpoints
+	failuresOfSite = ratelimit.Quota{Burst: siteHosts * 120, Rate: siteHosts * 60, Per: time.Minute}
+	refreshes      = ratelimit.PerHour(60)  // of one grant, whose access tokens last half an hour
+	questions      = ratelimit.PerHour(200) // put to one account, or answered for it
+	questionsOfDay = ratelimit.PerDay(600)
+)
+
+// limits are what one may ask of the server. Those that are nil hold nobody up.
 type limits struct {
 	limiter       *ratelimit.Limiter
 	registrations ratelimit.Layers
+	failures      ratelimit.Layers
+	refreshes     *ratelimit.Policy
+	questions     []*ratelimit.Policy
 	day, block    *ratelimit.Policy
 	unused        int
 }
@@ -70,11 +84,20 @@ func newLimits(l RegistrationLimit, now func() time.Time) (*limits, error) {
 			Host: ratelimit.NewPolicy("registrations", ratelimit.Quota{Burst: l.Burst, Rate: l.PerHour, Per: time.Hour}),
 			Site: ratelimit.NewPolicy("registrations-network", ratelimit.Quota{Burst: siteHosts * l.Burst, Rate: siteHosts * l.PerHour, Per: time.Hour}),
 		},
+		failures: ratelimit.Layers{
+			Host: ratelimit.NewPolicy("failures", failuresOfHost),
+			Site: ratelimit.NewPolicy("failures-network", failuresOfSite),
+		},
+		refreshes: ratelimit.NewPolicy("refreshes", refreshes),
+		questions: []*ratelimit.Policy{
+			ratelimit.NewPolicy("authorizations", questions), ratelimit.NewPolicy("authorizations-day", questionsOfDay),
+		},
 		day:    ratelimit.NewPolicy("registrations-all", ratelimit.PerDay(l.PerDay)),
 		block:  ratelimit.NewPolicy("registrations-block", ratelimit.PerDay(max(1, l.PerDay/blockShare))),
 		unused: l.Unused,
 	}
-	ls.limiter = ratelimit.New(maxBuckets, now, ls.registrations.Policies()...)
+	policies := slices.Concat(ls.registrations.Policies(), ls.failures.Policies(), ls.questions, []*ratelimit.Policy{ls.refreshes})
+	ls.limiter = ratelimit.New(maxBuckets, now, policies...)
 	return ls, nil
 }
 
@@ -104,6 +127,63 @@ func (e *limitError) write(w http.ResponseWriter) {
 
 // unregistered is what a client can do that cannot register.
 const unregistered = "wait the seconds in Retry-After, or use the URL of a client metadata document as client_id, which needs no registration"
+
+// charged serves an endpoint at which failures are what costs: guesses, floods of what is malformed. A good request gives
+// back what it drew, so that a host with many users is held by their mistakes only.
+func (s *Server) charged(serve func(http.ResponseWriter, *http.Request) (good bool)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.limits == nil {
+			serve(w, r)
+			return
+		}
+		l := s.limits.limiter
+		draws := l.Draws(make([]ratelimit.Draw, 0, 2), s.limits.failures, s.cfg.Address(r), 1)
+		if refused := l.Take(draws); refused != nil {
+			errLimited(*refused, "").write(w)
+			return
+		}
+		if serve(w, r) {
+			l.Return(draws)
+		}
+	}
+}
+
+// onceDrawn remembers that a draw was made, for a transaction that may be run again.
+type onceDrawn bool
+
+// refresh draws one refresh of a grant, or fails with a *limitError. Nobody needs many, and each is a row that lasts 30
+// days.
+func (l *limits) refresh(drawn *onceDrawn, grant string) error {
+	if l == nil || bool(*drawn) {
+		return nil
+	}
+	*drawn = true
+	if refused := l.draw(grant, l.refreshes); refused != nil {
+		return errLimited(*refused, "")
+	}
+	return nil
+}
+
+// ask draws one question to an account, or its answer without asking: each leads to rows, some of which last long. It
+// fails with [fault.RateLimited].
+func (l *limits) ask(account string) error {
+	if l == nil {
+		return nil
+	}
+	if refused := l.draw(account, l.questions...); refused != nil {
+		return fault.New(fault.RateLimited, "Applications have asked for access to this account very often").
+			WithHint("try again later").WithRetry(refused.Wait())
+	}
+	return nil
+}
+
+func (l *limits) draw(of string, policies ...*ratelimit.Policy) (refused *ratelimit.Draw) {
+	draws := make([]ratelimit.Draw, len(policies))
+	for i, p := range policies {
+		draws[i] = ratelimit.Draw{Policy: p, Key: l.limiter.Key(of), Count: 1}
+	}
+	return l.limiter.Take(draws)
+}
 
 // register draws one registration for the client at the address in this process.
 func (l *limits) register(from netip.Addr) *limitError {

@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -169,5 +171,63 @@ func TestNegativeLimitsAreRefused(t *testing.T) {
 	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
 	if _, err := New(t.Context(), Config{DB: db, Issuer: issuer, Registrations: RegistrationLimit{PerDay: -1}}); err == nil {
 		t.Error("a negative limit is accepted")
+	}
+}
+
+// A host with many networks cannot guess without end, and who makes no mistakes gets through all the while.
+func TestFailuresOfASite(t *testing.T) {
+	t.Parallel()
+	d := lite(t, limited(RegistrationLimit{}))
+	guess := func(address string, p url.Values) answer {
+		r := httptest.NewRequest(http.MethodPost, tokenPath, strings.NewReader(p.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.RemoteAddr = "[" + address + "]:1234"
+		return d.do(r)
+	}
+	wrong := url.Values{"grant_type": {"refresh_token"}, "client_id": {"x"}, "refresh_token": {newSecret(refreshPrefix)}}
+	failures := 0
+	var last answer
+	for i := range 1000 {
+		if last = guess(fmt.Sprintf("2001:db8:1:%x::1", i%100), wrong); last.status != http.StatusTooManyRequests {
+			failures++
+		}
+	}
+	if failures != 480 {
+		t.Errorf("got %d failures, want 480", failures)
+	}
+	d.wantLimited("one more", last, `"failures-network"`, "1")
+	p := d.pass(nil)
+	for i := range 200 { // more than may fail, and all of them good
+		code := d.code(nil)
+		if a := guess("2001:db8:2::1", code); a.status != http.StatusOK {
+			t.Fatalf("redemption %d: got %d %s", i, a.status, a.body)
+		}
+		d.clock.advance(time.Minute)
+	}
+	if a := guess("2001:db8:2::1", p.renewal()); a.status != http.StatusOK {
+		t.Errorf("a refresh of elsewhere: got %d %s", a.status, a.body)
+	}
+}
+
+func TestAskingWithoutEndIsLimited(t *testing.T) {
+	t.Parallel()
+	d := lite(t, limited(RegistrationLimit{}))
+	_, challenge := pkce()
+	p := params(d.register(appRedirect), appRedirect, challenge, nil)
+	asked := 0
+	for range 300 {
+		_, err := d.Authorize(t.Context(), AuthorizeRequest{Params: p, Session: d.session})
+		if err == nil {
+			asked++
+		} else if !fault.Is(err, fault.RateLimited) || fault.From(err).Retry != 18*time.Second {
+			t.Fatalf("got %v, want %s and when to come again", err, fault.RateLimited)
+		}
+	}
+	if asked != 200 {
+		t.Errorf("asked %d times, want 200", asked)
+	}
+	other := SessionRef{ID: "ses_2", AccountID: "acc_2"}
+	if _, err := d.Authorize(t.Context(), AuthorizeRequest{Params: p, Session: other}); err != nil {
+		t.Errorf("another account: %v", err)
 	}
 }

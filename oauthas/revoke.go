@@ -13,32 +13,34 @@ import (
 
 // serveRevoke is the revocation endpoint (RFC 7009). It answers 200 whether the token was good or not. The hint is
 // not needed: tokens show their kind. Who holds a token may end it without saying which client it is; a client that
-// does say so ends only its own.
-func (s *Server) serveRevoke(w http.ResponseWriter, r *http.Request) {
+// does say so ends only its own. It reports whether the request was good: whether it ended something.
+func (s *Server) serveRevoke(w http.ResponseWriter, r *http.Request) (good bool) {
 	f, refused := readForm(w, r)
 	if refused != nil {
 		refused.write(w)
-		return
+		return false
 	}
 	token := f.values.Get("token")
 	if token == "" {
 		refuseWith(http.StatusBadRequest, errInvalidRequest, "token is missing").write(w)
-		return
+		return false
 	}
-	if err := s.revokeToken(r.Context(), token, f.client); err != nil {
+	ended, err := s.revokeToken(r.Context(), token, f.client)
+	if err != nil {
 		s.fail(w, r, err)
-		return
+		return true // the mistake is ours
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
+	return ended
 }
 
-// revokeToken ends an access token, or the whole grant of a refresh token, used or not.
-func (s *Server) revokeToken(ctx context.Context, token, client string) error {
+// revokeToken ends an access token, or the whole grant of a refresh token, used or not, and reports whether there was one.
+func (s *Server) revokeToken(ctx context.Context, token, client string) (ended bool, err error) {
 	hash := digestOf(token)
 	var event *Event
 	var forget bool
-	err := s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		event, forget = nil, false
 		switch {
 		case wellFormed(token, accessPrefix):
@@ -65,13 +67,13 @@ func (s *Server) revokeToken(ctx context.Context, token, client string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("revoke a token: %w", err)
+		return false, fmt.Errorf("revoke a token: %w", err)
 	}
 	if forget {
 		s.Forget()
 	}
 	s.happened(ctx, event)
-	return nil
+	return forget || event != nil, nil
 }
 
 // A Grant is what an account allows a client to do.

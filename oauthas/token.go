@@ -21,28 +21,34 @@ type tokens struct {
 	Scope     string `json:"scope"`
 }
 
-// serveToken is the token endpoint (RFC 6749, section 3.2).
-func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
+// serveToken is the token endpoint (RFC 6749, section 3.2). It reports whether the request was good.
+func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) (good bool) {
 	f, refused := readForm(w, r)
 	if refused != nil {
 		refused.write(w)
-		return
+		return false
 	}
 	if f.client == "" {
 		refuseWith(http.StatusBadRequest, errInvalidRequest, "client_id is missing").write(w)
-		return
+		return false
 	}
 	answer, refusal, err := s.exchange(r.Context(), f)
+	limited, isLimit := errors.AsType[*limitError](err)
 	switch {
+	case isLimit:
+		limited.write(w)
 	case err != nil:
 		s.fail(w, r, err)
+		return true // the mistake is ours
 	case refusal == nil:
 		writeJSON(w, http.StatusOK, answer)
+		return true
 	case refusal.code == errInvalidGrant && !s.mayExist(r.Context(), f.client):
 		refuseWith(http.StatusUnauthorized, errInvalidClient, "client_id is unknown").challenge(f.basic).write(w)
 	default:
 		refuseWith(http.StatusBadRequest, refusal.code, refusal.description).write(w)
 	}
+	return false
 }
 
 // exchange gives tokens for what the form holds: a code or a refresh token.
@@ -161,6 +167,7 @@ func (s *Server) refresh(ctx context.Context, token string, r renewal) (answer t
 	}
 	hash := digestOf(token)
 	var event *Event
+	var draw onceDrawn
 	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		answer, refusal, event = tokens{}, nil, nil
 		now := s.cfg.Now()
@@ -183,6 +190,9 @@ func (s *Server) refresh(ctx context.Context, token string, r renewal) (answer t
 			event = &Event{row.account, RefreshReplayed, clientLabel(row.clientName, row.client), row.grant}
 			return s.end(ctx, tx, row.grant, row.client, now)
 		case accept, again:
+			if err := s.limits.refresh(&draw, row.grant); err != nil {
+				return err
+			}
 			answer, err = s.rotate(ctx, tx, token, row, r, v == again, now)
 			return err
 		}

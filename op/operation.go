@@ -94,6 +94,9 @@ const (
 	Read   Class = "read"   // answers from memory or the store
 )
 
+// Page is the limit class of the pages that a person sees, so that looking at them takes nothing from the person's programs.
+const Page Class = "page"
+
 // Unsigned is the limit class of requests that should be signed but whose signature does not hold, by address.
 const Unsigned Class = "unsigned"
 

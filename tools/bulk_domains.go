@@ -104,13 +104,14 @@ func bulkCost(_ context.Context, in BulkIn) []op.Charge {
 	return ChangeCost(portfolio.Op(in.Op), len(in.Domains), in.DryRun)
 }
 
-// ChangeCost is what a change of so many names draws, through whichever door it comes. Names about which DNS or a
-// registry is asked count as those of a check.
+// ChangeCost is what a change of so many names draws, wherever it comes from: as much as one by one. Where DNS or a registry
+// is asked it draws look-ups too, as many as a check of the names.
 func ChangeCost(do portfolio.Op, names int, dryRun bool) []op.Charge {
+	charges := []op.Charge{{Class: op.Read, Count: names}}
 	if do == portfolio.Verify || do == portfolio.Refresh && !dryRun {
-		return lookupsFor(names)
+		charges = append(charges, lookupsFor(names)...)
 	}
-	return []op.Charge{{Class: op.Read, Count: 1}}
+	return charges
 }
 
 func (s *service) bulk(ctx context.Context, in BulkIn) (BulkOut, error) {

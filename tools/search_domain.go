@@ -62,10 +62,17 @@ func (s *service) searchDomain() op.Operation[SearchIn, SearchOut] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Lookup,
+		Cost:    s.searchCost,
 		Reuse:   &op.Reuse[SearchIn, SearchOut]{View: view, Stamp: s.stamp, For: s.searchHolds},
 		Example: SearchIn{Q: "brewhaven.com"},
 		Do:      s.search,
 	}
+}
+
+// searchCost is one look-up for the usual number of suffixes, and one more for each such number beyond.
+func (s *service) searchCost(_ context.Context, in SearchIn) []op.Charge {
+	usual := len(s.suffixes)
+	return []op.Charge{{Class: op.Lookup, Count: max(1, (len(in.TLDs)+usual-1)/usual)}}
 }
 
 func (s *service) search(ctx context.Context, in SearchIn) (SearchOut, error) {

@@ -156,6 +156,7 @@ const (
 	signedInLookups  = 300
 	anonymousReads   = 300
 	signedInReads    = 1500
+	pages            = 300
 	unsigned         = 120 // requests to the partner API whose signature does not hold
 )
 
@@ -167,6 +168,7 @@ func (s *Settings) Limits(now func() time.Time) *door.Limits {
 	return door.NewLimits(map[op.Class]door.Quota{
 		op.Lookup:   {Anonymous: anonymousLookups, SignedIn: signedInLookups},
 		op.Read:     {Anonymous: anonymousReads, SignedIn: signedInReads},
+		op.Page:     {Anonymous: pages, SignedIn: pages},
 		op.Unsigned: {Anonymous: unsigned, SignedIn: unsigned}, // which nobody who is signed in draws on
 	}, now)
 }

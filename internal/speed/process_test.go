@@ -158,7 +158,7 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 	}
 	const plenty = 1 << 30
 	limits := door.NewLimits(map[op.Class]door.Quota{
-		op.Lookup: {Anonymous: plenty, SignedIn: plenty}, op.Read: {Anonymous: plenty, SignedIn: plenty},
+		op.Lookup: {Anonymous: plenty, SignedIn: plenty}, op.Read: {Anonymous: plenty, SignedIn: plenty}, op.Page: {Anonymous: plenty, SignedIn: plenty},
 	}, time.Now)
 	settings := people.Flags(flag.NewFlagSet("speed", flag.ContinueOnError))
 	users, err := people.Open(ctx, people.Config{

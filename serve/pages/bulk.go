@@ -11,7 +11,6 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/money"
-	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/tools"
 )
 
@@ -72,7 +71,7 @@ func (p *Pages) changeMany(v *visit) (answer, error) {
 		return again(bulkPage(h), err)
 	}
 	change.DryRun = v.PostForm.Get("do") != "apply"
-	if err = p.charge(v, change, len(given)); err == nil {
+	if err = p.charge(v, tools.ChangeCost(change.Op, len(given), change.DryRun)); err == nil {
 		h.Outcome, err = p.apply(v.Context(), v.session.AccountID, change, given)
 	}
 	if err != nil {
@@ -122,12 +121,6 @@ func priceOf(text string) (money.Amount, error) {
 		return money.Amount{}, fault.Invalid("price", "must be an amount such as 1200 or 1200.50")
 	}
 	return money.USD(cents), nil
-}
-
-// charge draws what a change costs from the account's limits, which are those of its programs too.
-func (p *Pages) charge(v *visit, c portfolio.Change, names int) error {
-	ctx := op.WithCaller(v.Context(), op.Caller{Account: v.session.AccountID})
-	return p.door.Charge(v.w, v.WithContext(ctx), tools.ChangeCost(c.Op, names, c.DryRun))
 }
 
 // apply does the change to the names that are some, or rehearses it.

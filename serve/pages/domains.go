@@ -7,6 +7,7 @@ import (
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/tools"
 )
 
 const domainsPath = "/account/domains"
@@ -65,6 +66,9 @@ func (p *Pages) changeDomains(v *visit) (answer, error) {
 	case err != nil:
 		err = fault.Invalid("domain", "%s", err.Error())
 	case adds:
+		if err = p.charge(v, tools.ChangeCost(add, 1, false)); err != nil {
+			break
+		}
 		var claim portfolio.Claim
 		if claim, err = p.names.Add(v.Context(), v.session.AccountID, name); err == nil {
 			s.Claims = []portfolio.Claim{claim} // shown even where it belongs to another page
@@ -104,7 +108,7 @@ func (p *Pages) changeDomain(v *visit, name fqdn.Name) (notice string, err error
 	default:
 		return "", fault.New(fault.Validation, "This form does not say what to do")
 	}
-	if err := p.charge(v, c, 1); err != nil {
+	if err := p.charge(v, tools.ChangeCost(c.Op, 1, false)); err != nil {
 		return "", err
 	}
 	failed, err := p.names.Apply(v.Context(), v.session.AccountID, c)

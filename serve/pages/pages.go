@@ -18,6 +18,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/door"
 )
 
@@ -233,6 +234,10 @@ func (p *Pages) open(pattern, name string, act action) {
 			p.fail(v, err)
 			return
 		}
+		if err := p.charge(v, []op.Charge{{Class: op.Page, Count: 1}}); err != nil {
+			p.fail(v, err)
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		if err := readForm(r); err != nil {
 			p.fail(v, err)
@@ -245,6 +250,12 @@ func (p *Pages) open(pattern, name string, act action) {
 		}
 		p.send(v, a)
 	})
+}
+
+// charge draws from the limits of the account, or of the address where nobody is signed in.
+func (p *Pages) charge(v *visit, charges []op.Charge) error {
+	ctx := op.WithCaller(v.Context(), op.Caller{Account: v.session.AccountID})
+	return p.door.Charge(v.w, v.WithContext(ctx), charges)
 }
 
 func (p *Pages) visit(w http.ResponseWriter, r *http.Request) *visit {

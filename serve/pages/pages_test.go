@@ -335,7 +335,7 @@ func TestSignUpModes(t *testing.T) {
 // A page that looks for proofs without end would let one person keep the DNS busy for everybody.
 func TestLookingForProofsIsLimited(t *testing.T) {
 	t.Parallel()
-	limits := door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}}, time.Now)
+	limits := door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}, op.Page: {Anonymous: 100, SignedIn: 100}}, time.Now)
 	w := newTownWith(t, surroundings{limits: limits}, withNames(t, &world{}))
 	p := w.resident()
 	one := url.Values{"domain": {"ember.com"}, "do": {"add"}}
@@ -353,6 +353,30 @@ func TestLookingForProofsIsLimited(t *testing.T) {
 	}
 	many.Set("op", "remove")
 	p.want("what asks nobody", p.post("/account/domains/bulk", many), http.StatusOK, "1 of 1 would succeed")
+}
+
+// A form that adds a thousand names costs what a thousand forms with one do, and so does one that fails.
+func TestAddingNamesIsCharged(t *testing.T) {
+	t.Parallel()
+	limits := door.NewLimits(map[op.Class]door.Quota{
+		op.Read: {Anonymous: 10, SignedIn: 10}, op.Page: {Anonymous: 100, SignedIn: 20},
+	}, time.Now)
+	w := newTownWith(t, surroundings{limits: limits}, withNames(t, &world{}))
+	p := w.resident()
+	many := url.Values{"names": {strings.Repeat("ember.com ", 8)}, "op": {"add"}, "do": {"preview"}}
+	p.want("eight of ten", p.post("/account/domains/bulk", many), http.StatusOK, "8 of 8 would succeed")
+	p.want("eight more", p.post("/account/domains/bulk", many), http.StatusTooManyRequests, `role="alert"`)
+	one := url.Values{"domain": {"ember.com"}, "do": {"add"}}
+	p.want("the ninth", p.post("/account/domains", one), http.StatusOK, "is on your list")
+	p.want("the tenth", p.post("/account/domains", one), http.StatusOK, "is on your list")
+	p.want("the eleventh", p.post("/account/domains", one), http.StatusTooManyRequests, `role="alert"`)
+	bad := url.Values{"domain": {"a b"}, "do": {"add"}}
+	for range 30 {
+		if got := p.post("/account/domains", bad); got.status == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Error("30 forms that failed: none is refused for its rate")
 }
 
 func TestPricesAsAPersonWritesThem(t *testing.T) {
