@@ -49,10 +49,11 @@ func newTarpit(t testing.TB, n int) *tarpit {
 // stranger is the n-th of many client addresses.
 func stranger(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}) }
 
-// authorizeFrom is authorize of a person at an address.
+// authorizeFrom is authorize of a person at an address, who is another one at another address.
 func (d *desk) authorizeFrom(ctx context.Context, id string, from netip.Addr) Decision {
 	_, challenge := pkce()
-	got, err := d.Authorize(ctx, AuthorizeRequest{Params: params(id, appRedirect, challenge, nil), Session: d.session, From: from})
+	session := SessionRef{ID: "ses_" + from.String(), AccountID: "acc_" + from.String()}
+	got, err := d.Authorize(ctx, AuthorizeRequest{Params: params(id, appRedirect, challenge, nil), Session: session, From: from})
 	if err != nil && ctx.Err() == nil {
 		d.Errorf("Authorize: %v", err)
 	}
