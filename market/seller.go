@@ -34,8 +34,8 @@ func (s Seller) Open(ctx context.Context, tx store.Tx, domains []fqdn.Name) ([]L
 
 // Put offers the domains at one price, which is the floor price too. What the seller has not offered gets a listing in the
 // state to, which is [Pending] or [Listed]; what it has gets the price, and the state as far as that makes it listed.
-// A name whose listing is refused, with a [fault.Conflict] error, stays as it is: one to be listed that is listed by
-// somebody else, and one that the seller has sold here.
+// A name whose listing is refused, with a [fault.Conflict] error, stays as it is: one that is listed by somebody else, and
+// one that the seller has sold here.
 func (s Seller) Put(ctx context.Context, tx store.Tx, domains []fqdn.Name, price money.Amount, to Status, now time.Time) (refused map[fqdn.Name]error, err error) {
 	return s.change(ctx, tx, domains, func(change int64, part []fqdn.Name, refused map[fqdn.Name]error) error {
 		had, err := s.read(ctx, tx, part, open)
@@ -49,10 +49,8 @@ func (s Seller) Put(ctx context.Context, tx store.Tx, domains []fqdn.Name, price
 		for _, l := range sold {
 			refused[l.Domain] = fault.New(fault.Conflict, "the domain was sold here")
 		}
-		if to == Listed {
-			if err := s.refuseTaken(ctx, tx, part, refused); err != nil {
-				return err
-			}
+		if err := s.refuseTaken(ctx, tx, part, refused); err != nil {
+			return err
 		}
 		known := make(map[fqdn.Name]bool, len(had))
 		var update []Listing
@@ -171,10 +169,20 @@ func (s Seller) refuseTaken(ctx context.Context, tx store.Tx, domains []fqdn.Nam
 	listed, err := readListed(ctx, tx, s.Environment, names)
 	for _, l := range listed {
 		if l.SellerID != s.ID {
-			refused[l.Domain] = fault.New(fault.Conflict, "the domain is for sale here already, by another seller")
+			refused[l.Domain] = errTaken(l)
 		}
 	}
 	return err
+}
+
+// errTaken says who lists a name, and what its owner can do.
+func errTaken(l Listing) error {
+	if l.SellerID == "" {
+		return fault.New(fault.Conflict, "the domain is for sale here already, by the operator of this service").
+			WithHint("if it is yours, prove that with the op verify, and ask the operator to end the listing")
+	}
+	return fault.New(fault.Conflict, "the domain is for sale here already, by another seller").
+		WithHint("if it is yours, prove that with the op verify, which ends the other listing, and list it then")
 }
 
 // reprice gives the listings the price, and lists them where that is asked for.

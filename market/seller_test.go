@@ -112,17 +112,17 @@ func TestSellerOffersNames(t *testing.T) {
 			return strings.Join(names(p.Listings), " ")
 		}
 
-		want("pending beside a listed one", put(t, db, m, ada, all, 500, market.Pending), "")
+		want("pending beside a listed one", put(t, db, m, ada, all, 500, market.Pending), "taken.example")
 		want("pending is not for sale", visible(), "other.example taken.example")
 		want("listed, but for what another lists", put(t, db, m, ada, all, 600, market.Listed), "taken.example")
-		want("open", open(t, db, ada, all), "a.example listed 600, b.example listed 600, taken.example pending 500")
+		want("open", open(t, db, ada, all), "a.example listed 600, b.example listed 600")
 		want("for sale", visible(), "a.example b.example other.example taken.example")
 		if o, ok := m.Get(market.Live, fqdn.MustParse("a.example")); !ok || o.PriceCents != 600 || o.Currency != "USD" {
 			t.Errorf("a.example: %+v, %v", o, ok)
 		}
 		want("of another seller", open(t, db, bob, all), "")
 		want("another price, which unlists nothing", put(t, db, m, ada, "a.example", 700, market.Pending), "")
-		want("open", open(t, db, ada, all), "a.example listed 700, b.example listed 600, taken.example pending 500")
+		want("open", open(t, db, ada, all), "a.example listed 700, b.example listed 600")
 		want("listed by another account", put(t, db, m, bob, "a.example c.example", 5, market.Listed), "a.example")
 		want("turned by who does not offer it", turn(t, db, m, bob, "a.example taken.example", market.Withdrawn), "")
 		want("for sale", visible(), "a.example b.example c.example other.example taken.example")

@@ -101,14 +101,14 @@ func (s *service) bulkDomains() op.Operation[BulkIn, BulkOut] {
 }
 
 func bulkCost(_ context.Context, in BulkIn) []op.Charge {
-	return ChangeCost(portfolio.Op(in.Op), len(in.Domains), in.DryRun)
+	return ChangeCost(portfolio.Op(in.Op), len(in.Domains))
 }
 
 // ChangeCost is what a change of so many names draws, wherever it comes from: as much as one by one. Where DNS or a registry
 // is asked it draws look-ups too, as many as a check of the names.
-func ChangeCost(do portfolio.Op, names int, dryRun bool) []op.Charge {
+func ChangeCost(do portfolio.Op, names int) []op.Charge {
 	charges := []op.Charge{{Class: op.Read, Count: names}}
-	if do == portfolio.Verify || do == portfolio.Refresh && !dryRun {
+	if do == portfolio.Verify || do == portfolio.Refresh {
 		charges = append(charges, lookupsFor(names)...)
 	}
 	return charges

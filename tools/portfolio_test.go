@@ -233,10 +233,11 @@ func TestTheNewestProofWins(t *testing.T) {
 		equal(t, "ada", o.bulk(ada, t, verify), "cobaltpine.com ok")
 		equal(t, "ada offers", o.bulk(ada, t, fmt.Sprintf(list, 1)), "cobaltpine.com ok")
 		equal(t, "bob, by ada's record", o.bulk(bob, t, verify), "cobaltpine.com conflict")
-		equal(t, "bob offers", o.bulk(bob, t, fmt.Sprintf(list, 2)), "cobaltpine.com ok")
+		equal(t, "bob offers what ada sells", o.bulk(bob, t, fmt.Sprintf(list, 2)), "cobaltpine.com conflict")
 
 		o.publish(adas, bobs) // ada's record was left behind
 		equal(t, "bob, by his", o.bulk(bob, t, verify), "cobaltpine.com ok")
+		equal(t, "bob offers what is his", o.bulk(bob, t, fmt.Sprintf(list, 2)), "cobaltpine.com ok")
 		if offer, ok := o.market.Get(market.Live, fqdn.MustParse("cobaltpine.com")); !ok || offer.PriceCents != 2 {
 			t.Errorf("for sale: %+v, %v; want bob's", offer, ok)
 		}
@@ -244,7 +245,7 @@ func TestTheNewestProofWins(t *testing.T) {
 		equal(t, "bob's portfolio", o.portfolioOf(bob, t), "cobaltpine.com verified 2 USD")
 		equal(t, "ada's log", o.log(t, "acc_ada"), "displaced cobaltpine.com, verified cobaltpine.com, added cobaltpine.com")
 		equal(t, "ada, by the record that was left behind", o.bulk(ada, t, verify), "cobaltpine.com conflict")
-		equal(t, "ada's offer stays hers to change", o.bulk(ada, t, fmt.Sprintf(list, 3)), "cobaltpine.com ok")
+		equal(t, "ada offers what bob sells", o.bulk(ada, t, fmt.Sprintf(list, 3)), "cobaltpine.com conflict")
 		if offer, _ := o.market.Get(market.Live, fqdn.MustParse("cobaltpine.com")); offer.PriceCents != 2 {
 			t.Errorf("for sale: %+v; want bob's as it was", offer)
 		}
@@ -253,7 +254,7 @@ func TestTheNewestProofWins(t *testing.T) {
 		o.publish(next, bobs)
 		equal(t, "ada, by another record", o.bulk(ada, t, verify), "cobaltpine.com ok")
 		equal(t, "bob's portfolio", o.portfolioOf(bob, t), "cobaltpine.com pending 2 USD")
-		if offer, _ := o.market.Get(market.Live, fqdn.MustParse("cobaltpine.com")); offer.PriceCents != 3 {
+		if offer, _ := o.market.Get(market.Live, fqdn.MustParse("cobaltpine.com")); offer.PriceCents != 1 {
 			t.Errorf("for sale: %+v; want ada's", offer)
 		}
 		equal(t, "bob removes his claim", o.bulk(bob, t, `{"op":"remove","domains":["cobaltpine.com"]}`), "cobaltpine.com ok")

@@ -46,7 +46,7 @@ var errRehearsed = errors.New("rehearsed")
 // Apply does the change and says for each name, in order, why it failed: nil, or an error for that name alone. A name that
 // the account does not claim is [fault.NotFound], whoever claims it; one about which nobody answered in time is
 // [fault.Unavailable]; a change that the name's state does not allow is [fault.Conflict]. Names that succeed are written in one transaction, which a dry run takes back at its end;
-// a dry run of Verify looks for proofs, and one of Refresh asks nobody.
+// a dry run asks DNS and registries as the run does, so that both come to the same.
 func (p *Portfolio) Apply(ctx context.Context, account string, c Change) ([]error, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -204,9 +204,6 @@ func (w *work) tell(ctx context.Context, tx store.Tx, kind Kind, names []fqdn.Na
 
 // refresh writes down what the registry said, and acts on it.
 func (w *work) refresh(ctx context.Context, tx store.Tx, claims []Claim) error {
-	if w.change.DryRun {
-		return nil
-	}
 	for _, c := range claims {
 		a, asked := w.learnt[c.Domain]
 		switch {

@@ -263,9 +263,11 @@ func TestRefresh(t *testing.T) {
 		})
 		refresh := portfolio.Change{Op: portfolio.Refresh, Names: named("a.com", "b.com", "c.com", "d.com", "a.com"), DryRun: true}
 		equal(t, "dry run", b.apply(t, "acc_1", refresh), "ok, ok, ok, not_found, ok")
-		if len(b.asked) > 0 {
-			t.Errorf("a dry run asks about %v, want nobody", b.asked)
+		if len(b.asked) != 3 {
+			t.Errorf("a dry run asks about %v, want each claimed name once", b.asked)
 		}
+		equal(t, "after the dry run", b.status(t, "acc_1", "b.com"), "verified, for sale true")
+		b.asked = nil
 		refresh.DryRun = false
 		equal(t, "refresh", b.apply(t, "acc_1", refresh), "ok, ok, ok, not_found, ok")
 		if len(b.asked) != 3 || !strings.HasSuffix(b.asked[0], "afresh") {
@@ -378,13 +380,10 @@ func TestANameOfTheOperatorsInventory(t *testing.T) {
 		if _, err := b.market.Import(t.Context(), file, market.ImportOptions{Environment: market.Live}); err != nil {
 			t.Fatal(err)
 		}
-		b.own(t, "acc_1", "a.com")
+		b.claim(t, "acc_1", true, "a.com")
+		equal(t, "verify", b.apply(t, "acc_1", portfolio.Change{Op: portfolio.Verify, Names: named("a.com")}), "ok")
 		if offer, _ := b.market.Get(market.Live, fqdn.MustParse("a.com")); offer.PriceCents != 5 {
 			t.Errorf("for sale: %+v, want the operator's", offer)
-		}
-		events, err := b.Log(t.Context(), "acc_1", 1)
-		if err != nil || events[0].Kind != portfolio.Unlisted || events[0].Detail == "" {
-			t.Errorf("event: %+v, %v", events, err)
 		}
 		equal(t, "list", b.apply(t, "acc_1", portfolio.Change{Op: portfolio.List, Names: named("a.com"), Price: money.USD(1)}), "conflict")
 	})

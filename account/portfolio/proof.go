@@ -3,6 +3,7 @@ package portfolio
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ type answer struct {
 
 // learn asks, outside of any transaction, what a change has to know of the world.
 func (p *Portfolio) learn(ctx context.Context, account string, c Change, names []fqdn.Name) (map[fqdn.Name]answer, error) {
-	if c.Op != Verify && (c.Op != Refresh || c.DryRun) {
+	if c.Op != Verify && c.Op != Refresh {
 		return nil, nil
 	}
 	var claims []Claim
@@ -128,6 +129,10 @@ func (w *work) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
 	}
 	refused, err := w.cfg.Market.Show(ctx, tx, w.account, proven)
 	if err != nil {
+		return err
+	}
+	// An offer that waited for its proof ends where somebody else lists the name: it would look like one that is for sale.
+	if err := w.cfg.Market.Withdraw(ctx, tx, w.account, slices.Collect(maps.Keys(refused))); err != nil {
 		return err
 	}
 	for _, name := range proven {

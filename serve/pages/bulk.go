@@ -71,7 +71,7 @@ func (p *Pages) changeMany(v *visit) (answer, error) {
 		return again(bulkPage(h), err)
 	}
 	change.DryRun = v.PostForm.Get("do") != "apply"
-	if err = p.charge(v, tools.ChangeCost(change.Op, len(given), change.DryRun)); err == nil {
+	if err = p.charge(v, tools.ChangeCost(change.Op, len(given))); err == nil {
 		h.Outcome, err = p.apply(v.Context(), v.session.AccountID, change, given)
 	}
 	if err != nil {

@@ -66,7 +66,7 @@ func (p *Pages) changeDomains(v *visit) (answer, error) {
 	case err != nil:
 		err = fault.Invalid("domain", "%s", err.Error())
 	case adds:
-		if err = p.charge(v, tools.ChangeCost(add, 1, false)); err != nil {
+		if err = p.charge(v, tools.ChangeCost(add, 1)); err != nil {
 			break
 		}
 		var claim portfolio.Claim
@@ -108,7 +108,7 @@ func (p *Pages) changeDomain(v *visit, name fqdn.Name) (notice string, err error
 	default:
 		return "", fault.New(fault.Validation, "This form does not say what to do")
 	}
-	if err := p.charge(v, tools.ChangeCost(c.Op, 1, false)); err != nil {
+	if err := p.charge(v, tools.ChangeCost(c.Op, 1)); err != nil {
 		return "", err
 	}
 	failed, err := p.names.Apply(v.Context(), v.session.AccountID, c)
