@@ -19,6 +19,8 @@ const (
 var attacks = map[string]attack{
 	"bodies":  {run: stalledBodies},
 	"tarpits": {run: tarpits, flags: documentFlags},
+
+	"registrations": {run: manyRegistrations, flags: proxyFlags},
 }
 
 // An attack is one way of doing harm.
@@ -91,8 +93,10 @@ type report struct {
 	signIns   []time.Duration // waits of the honest people who signed in, where the attack is about that
 	noSignIns int             // and how many could not
 
+	rows int // that the attack left in the store, where it is about that
+
 	mu       sync.Mutex
-	outcomes map[string]int // of what the attacker did
+	outcomes map[string]int // of what the attacker did, and the honest beside it
 }
 
 // count counts an outcome of something that the attacker did.
@@ -128,13 +132,16 @@ func (r *report) String() string {
 		fmt.Fprintf(&b, "honest sign-ins        %d went on, %d did not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.signIns), r.noSignIns,
 			within(r.signIns, 0.5).Round(time.Microsecond), within(r.signIns, 0.99).Round(time.Microsecond), within(r.signIns, 1).Round(time.Microsecond))
 	}
+	if r.rows > 0 {
+		fmt.Fprintf(&b, "rows in the store      %d\n", r.rows)
+	}
 	outcomes := make([]string, 0, len(r.outcomes))
 	for outcome := range r.outcomes {
 		outcomes = append(outcomes, outcome)
 	}
 	slices.Sort(outcomes)
 	for _, outcome := range outcomes {
-		fmt.Fprintf(&b, "what the attacker got  %6d × %s\n", r.outcomes[outcome], outcome)
+		fmt.Fprintf(&b, "outcome                %6d × %s\n", r.outcomes[outcome], outcome)
 	}
 	return b.String()
 }

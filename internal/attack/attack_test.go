@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -19,6 +20,8 @@ func TestAttacks(t *testing.T) {
 	}{
 		"bodies":  {megabytes: 120, unserved: 0.1},
 		"tarpits": {megabytes: 60, unserved: 0.1},
+
+		"registrations": {megabytes: 60, unserved: 0.1},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: each is a load
 			r, err := attacks[name].carryOut(t.Context(), program, t.TempDir(), small)
@@ -36,9 +39,34 @@ func TestAttacks(t *testing.T) {
 			if tried := len(r.signIns) + r.noSignIns; float64(r.noSignIns) > within.unserved*float64(tried) {
 				t.Errorf("%d of %d honest sign-ins did not go on", r.noSignIns, tried)
 			}
+			if name == "registrations" {
+				wantBoundedRegistrations(t, r)
+			}
 		})
 	}
 	if len(names()) == 0 {
 		t.Error("there are no attacks")
+	}
+}
+
+// wantBoundedRegistrations holds what came of many registrations from one site, and of an honest one beside each part of
+// the attack, against what is promised.
+func wantBoundedRegistrations(t *testing.T, r *report) {
+	t.Helper()
+	const created, site = "201 Created", "from many /64s of one /48: "
+	if got := r.outcomes[site+created]; got == 0 || got > 90 || r.outcomes[site+"429 Too Many Requests"] == 0 { // 80, and what flows back
+		t.Errorf("one /48 made %d registrations", got)
+	}
+	served := 0
+	for outcome, n := range r.outcomes {
+		if status, honest := strings.CutPrefix(outcome, honestly); !honest {
+			continue
+		} else if !strings.HasPrefix(status, created) {
+			t.Errorf("%d × %s", n, outcome)
+		}
+		served += n
+	}
+	if served == 0 || r.rows == 0 {
+		t.Errorf("%d honest registrations, %d rows", served, r.rows)
 	}
 }
