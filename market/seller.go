@@ -227,3 +227,45 @@ func ids(listings []Listing) []any {
 	}
 	return all
 }
+
+// All returns the seller's listings in every state that follow the one given, by domain and id, at most limit of them. It
+// starts at the first one after the zero Listing.
+func (s Seller) All(ctx context.Context, tx store.Tx, after Listing, limit int) ([]Listing, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT `+listingColumns+` FROM listings
+		WHERE environment = $1 AND seller_id = $2 AND seller_id <> '' AND (domain, id) > ($3, $4)
+		ORDER BY domain, id LIMIT $5`, s.Environment, s.ID, after.Domain.String(), after.ID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read a seller's listings: %w", err)
+	}
+	return scanListings(rows, s.Environment)
+}
+
+// WithdrawAll withdraws every open listing of the seller.
+func (s Seller) WithdrawAll(ctx context.Context, tx store.Tx, now time.Time) error {
+	number, err := takeChange(ctx, tx, s.Environment)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE listings SET status = 'withdrawn', updated_at = $1, change = $2,
+			listed_at = CASE WHEN status = 'pending' THEN $1 ELSE listed_at END
+		WHERE environment = $3 AND seller_id = $4 AND seller_id <> '' AND status IN ('pending', 'listed', 'suspended')`,
+		store.Micros(now), number, s.Environment, s.ID)
+	if err != nil {
+		return fmt.Errorf("withdraw a seller's listings: %w", err)
+	}
+	return nil
+}
+
+// Sold returns the seller's listings that were sold, at most limit of them that follow the one given, as in [Seller.All].
+func (s Seller) Sold(ctx context.Context, tx store.Tx, after Listing, limit int) ([]Listing, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT `+listingColumns+` FROM listings
+		WHERE environment = $1 AND seller_id = $2 AND seller_id <> '' AND status = 'sold' AND (domain, id) > ($3, $4)
+		ORDER BY domain, id LIMIT $5`, s.Environment, s.ID, after.Domain.String(), after.ID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read what a seller sold: %w", err)
+	}
+	return scanListings(rows, s.Environment)
+}

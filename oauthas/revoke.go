@@ -158,6 +158,18 @@ func (s *Server) RevokeGrant(ctx context.Context, accountID, grantID string) err
 
 func errNoGrant() error { return fault.New(fault.NotFound, "there is no such grant") }
 
+// RemoveAll is [Server.RevokeAll] for an account that is deleted: nothing of it is kept, not even the codes that would
+// betray that they are used again.
+func (s *Server) RemoveAll(ctx context.Context, tx store.Tx, accountID string) error {
+	if err := s.RevokeAll(ctx, tx, accountID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM oauth_codes WHERE account_id = $1`, accountID); err != nil {
+		return fmt.Errorf("remove codes: %w", err)
+	}
+	return nil
+}
+
 // RevokeAll ends everything that lets clients act for the account, in a transaction of the caller, as when the
 // password changes. Tokens that were checked within [Staleness] are accepted until that is over; to end them at once
 // in this process, call [Server.Forget] after the commit.

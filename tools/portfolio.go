@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/namewharf/namewharf/account/portfolio"
@@ -10,6 +11,7 @@ import (
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -93,4 +95,51 @@ func (s shelf) Suspend(ctx context.Context, tx store.Tx, account string, names [
 func (s shelf) Withdraw(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
 	_, err := seller(account).Turn(ctx, tx, names, market.Withdrawn, s.now())
 	return err
+}
+
+// Listings implements [portfolio.Market].
+func (s shelf) Listings(ctx context.Context, tx store.Tx, account string, after portfolio.Listing, limit int) ([]portfolio.Listing, error) {
+	found, err := seller(account).All(ctx, tx, market.Listing{ID: after.ID, Offer: market.Offer{Domain: after.Domain}}, limit)
+	all := make([]portfolio.Listing, len(found))
+	for i, l := range found {
+		all[i] = portfolio.Listing{
+			ID: l.ID, Domain: l.Domain, Status: string(l.Status), ListedAt: l.ListedAt, UpdatedAt: l.UpdatedAt,
+			Price: money.Amount{Cents: l.PriceCents, Currency: l.Currency},
+		}
+	}
+	return all, err
+}
+
+// soldAtOnce is how many sold listings are looked at in one go.
+const soldAtOnce = 50
+
+// Selling implements [portfolio.Market].
+func (s shelf) Selling(ctx context.Context, tx store.Tx, account string) ([]fqdn.Name, error) {
+	var names []fqdn.Name
+	var last market.Listing
+	for {
+		sold, err := seller(account).Sold(ctx, tx, last, soldAtOnce)
+		if err != nil || len(sold) == 0 {
+			return names, err
+		}
+		last = sold[len(sold)-1]
+		domains := make([]string, len(sold))
+		for i, l := range sold {
+			domains[i] = l.Domain.String()
+		}
+		open, err := sale.UnderWay(ctx, tx, string(market.Live), domains)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range sold {
+			if slices.Contains(open, l.ID) {
+				names = append(names, l.Domain)
+			}
+		}
+	}
+}
+
+// WithdrawAll implements [portfolio.Market].
+func (s shelf) WithdrawAll(ctx context.Context, tx store.Tx, account string) error {
+	return seller(account).WithdrawAll(ctx, tx, s.now())
 }

@@ -36,33 +36,38 @@ const (
 // Log returns what happened to the account's names, the latest first, at most limit events.
 func (p *Portfolio) Log(ctx context.Context, account string, limit int) ([]Event, error) {
 	var all []Event
-	err := p.cfg.DB.Read(ctx, func(tx store.Tx) error {
-		rows, err := tx.Query(ctx, `
-			SELECT id, domain, kind, detail, at FROM portfolio_events
-			WHERE account_id = $1 ORDER BY at DESC, id DESC LIMIT $2`, account, limit)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			e := Event{Account: account}
-			var domain string
-			var at int64
-			if err := rows.Scan(&e.ID, &domain, &e.Kind, &e.Detail, &at); err != nil {
-				return err
-			}
-			if e.Domain, err = fqdn.Parse(domain); err != nil {
-				return fmt.Errorf("the name of an event %w", err)
-			}
-			e.At = store.Time(at)
-			all = append(all, e)
-		}
-		return rows.Err()
+	err := p.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		all, err = readEvents(ctx, tx, account, `ORDER BY at DESC, id DESC LIMIT $2`, limit)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what happened to a portfolio: %w", err)
 	}
 	return all, nil
+}
+
+// readEvents reads events of an account; which, and in what order, says the rest of the query with the binds from $2 on.
+func readEvents(ctx context.Context, tx store.Tx, account, rest string, args ...any) ([]Event, error) {
+	rows, err := tx.Query(ctx, `SELECT id, domain, kind, detail, at FROM portfolio_events WHERE account_id = $1 `+rest, append([]any{account}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Event
+	for rows.Next() {
+		e := Event{Account: account}
+		var domain string
+		var at int64
+		if err := rows.Scan(&e.ID, &domain, &e.Kind, &e.Detail, &at); err != nil {
+			return nil, err
+		}
+		if e.Domain, err = fqdn.Parse(domain); err != nil {
+			return nil, fmt.Errorf("the name of an event %w", err)
+		}
+		e.At = store.Time(at)
+		all = append(all, e)
+	}
+	return all, rows.Err()
 }
 
 // happened writes events of now.

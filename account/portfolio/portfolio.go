@@ -86,7 +86,23 @@ type Market interface {
 	Suspend(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error
 	// Withdraw ends the open offers of the names.
 	Withdraw(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error
+	// WithdrawAll ends all open offers of the account.
+	WithdrawAll(ctx context.Context, tx store.Tx, account string) error
+	// Selling are the names that the account has sold, and whose sale has not come to its end.
+	Selling(ctx context.Context, tx store.Tx, account string) ([]fqdn.Name, error)
+	// Listings are the account's offers in every state that follow the one given, by name and ID.
+	Listings(ctx context.Context, tx store.Tx, account string, after Listing, limit int) ([]Listing, error)
 	Refresh(ctx context.Context) error
+}
+
+// A Listing is an offer of a name, open or ended.
+type Listing struct {
+	ID        string
+	Domain    fqdn.Name
+	Status    string // the market's word
+	Price     money.Amount
+	ListedAt  time.Time
+	UpdatedAt time.Time
 }
 
 // Config is what a [Portfolio] stands on. The clock is the store's.

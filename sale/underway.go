@@ -1,0 +1,42 @@
+package sale
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// maxUnderWay is how many listings [UnderWay] takes.
+const maxUnderWay = 50
+
+// UnderWay returns the ids of the listings of the domains, in A-label form, that are in an order that has not come to its
+// end: it is neither settled, nor refunded or cancelled. It takes at most 50 domains, in an environment of the market.
+func UnderWay(ctx context.Context, tx store.Tx, environment string, domains []string) (listings []string, err error) {
+	if len(domains) == 0 {
+		return nil, nil
+	}
+	args, binds := []any{environment, Settled, Refunded, Cancelled}, ""
+	for i, d := range domains[:min(len(domains), maxUnderWay)] {
+		if i > 0 {
+			binds += ", "
+		}
+		args = append(args, d)
+		binds += fmt.Sprintf("$%d", len(args))
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT DISTINCT listing_id FROM orders
+		WHERE environment = $1 AND status NOT IN ($2, $3, $4) AND domain IN (`+binds+`)`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for orders under way: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("look for orders under way: %w", err)
+		}
+		listings = append(listings, id)
+	}
+	return listings, rows.Err()
+}
