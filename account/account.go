@@ -78,6 +78,14 @@ type Config struct {
 	// Audit keeps, in the transaction of the change, what the operator does to accounts; nil: nobody does.
 	Audit Auditor
 
+	// OnDelete is called in the transaction in which an account is removed, so that what others keep about it goes too. It
+	// fails with [fault.Conflict] where something under way needs the account, which then stays. It may be nil.
+	OnDelete func(ctx context.Context, tx store.Tx, accountID string) error
+
+	// Holds reports whether an account holds something for which it is kept although its address was never confirmed,
+	// such as a name. It may be nil.
+	Holds func(ctx context.Context, tx store.Tx, accountID string) (bool, error)
+
 	// OnRevokeAll is called in the transaction in which all sessions of an account end because its credentials
 	// changed, so that what was granted with them ends too. It may be nil.
 	OnRevokeAll func(ctx context.Context, tx store.Tx, accountID string) error
@@ -104,6 +112,7 @@ type Accounts struct {
 	log       *slog.Logger
 	hasher    *hasher
 	brake     *brake
+	mails     bool // mail is sent, not written to the log
 	ration    ration
 	passkeys  *webauthn.WebAuthn // nil: the base URL has no host name
 	upstreams []*upstream
@@ -116,6 +125,7 @@ type Accounts struct {
 // of what has expired. The caller ends it with [Accounts.Close]. It fails on a base URL or a provider that cannot work;
 // it does not call the providers.
 func New(ctx context.Context, cfg Config) (*Accounts, error) {
+	mails := cfg.Mail != nil
 	cfg, base, err := cfg.complete()
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
@@ -125,6 +135,7 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 		db:     cfg.DB,
 		now:    cfg.Now,
 		log:    cfg.Logger,
+		mails:  mails,
 		hasher: newHasher(cfg.Hashers, fullCost),
 		brake:  newBrake(),
 		ration: newRation(),

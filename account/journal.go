@@ -29,6 +29,7 @@ const (
 	PasskeyCloned    Event = "passkey_cloned" // refused: its counter went back
 	ProviderLinked   Event = "provider_linked"
 	ProviderUnlinked Event = "provider_unlinked"
+	DataExported     Event = "data_exported"
 	AppConnected     Event = "app_connected"
 	AppRevoked       Event = "app_revoked"
 )
@@ -49,6 +50,7 @@ var eventTexts = map[Event]string{
 	PasskeyCloned:    "A passkey was refused because there may be a copy of it",
 	ProviderLinked:   "An account elsewhere was linked",
 	ProviderUnlinked: "An account elsewhere was unlinked",
+	DataExported:     "The data of the account was exported",
 	AppConnected:     "An app was connected",
 	AppRevoked:       "An app was disconnected",
 }
@@ -63,6 +65,7 @@ func (e Event) Words() string {
 
 // An Entry is one line of an account's security log.
 type Entry struct {
+	ID        string // of an entry that was read
 	AccountID string
 	At        time.Time // UTC; the last time, when Times is above 1
 	What      Event

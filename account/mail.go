@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,7 @@ func (m logMail) Send(ctx context.Context, msg Message) error {
 // A letter is what we write to people. Its text has the link, or else the base URL, for %s.
 type letter struct {
 	purpose purpose // of the token in its link; empty: there is none
+	path    string  // of its link; empty: the one of the purpose
 	subject string
 	text    string
 	always  bool // whatever else was mailed: the owner must learn of it
@@ -48,9 +50,23 @@ var (
 	signInMail = letter{purpose: toSignIn, subject: "Your sign-in link", text: "Sign in to Namewharf with this link:\n\n%s\n\nIt is good for 15 minutes, and once." + ignore + signature}
 	resetMail  = letter{purpose: toReset, subject: "Set a new password", text: "Set a new password for Namewharf here:\n\n%s\n\nThe link is good for an hour, and once." + ignore + signature}
 
-	repeatedMail = letter{subject: "You have an account already", text: "Someone, perhaps you, gave this address to sign up at Namewharf. It has an account already, and nothing was changed.\n\nIf you forgot the password, set a new one:\n\n%s" + ForgotPath + signature}
-	changedMail  = letter{subject: "Your password was changed", text: "The password of your account at Namewharf was changed, and all browsers and apps were signed out.\n\nIf this was not you, set a new one at once:\n\n%s" + ForgotPath + signature, always: true}
+	pendingMail = letter{purpose: toVerify, path: ResetPath, subject: "Confirm your e-mail address", text: "Someone, perhaps you, signed up at Namewharf with this address. That was not the first time, and it was never confirmed that the address is yours. Set your password here, and the account is yours alone; what anybody set up before is removed:\n\n%s\n\nThe link is good for two days, and once." + ignore + signature}
+
+	repeatedMail       = letter{subject: "You have an account already", text: "Someone, perhaps you, gave this address to sign up at Namewharf. It has an account already, and nothing was changed.\n\nIf you forgot the password, set a new one:\n\n%s" + ForgotPath + signature}
+	firstPasswordMail  = notice("A password was set", "A password was set for your account at Namewharf, which had none, and all browsers and apps were signed out.")
+	passkeyAddedMail   = notice("A passkey was added", "A passkey was added to your account at Namewharf. Whoever holds it can sign in.")
+	passkeyRemovedMail = notice("A passkey was removed", "A passkey was removed from your account at Namewharf.")
+	linkedMail         = notice("An account elsewhere was linked", "An account at another service was linked to your account at Namewharf. Whoever can sign in there can sign in here.")
+	unlinkedMail       = notice("An account elsewhere was unlinked", "An account at another service was unlinked from your account at Namewharf, and signs in no more.")
+	deletedMail        = letter{subject: "Your account was deleted", always: true, text: "Your account at Namewharf was deleted as you asked, with its names, offers and apps. You may sign up with this address again:\n\n%s" + SignUpPath + signature}
+
+	changedMail = letter{subject: "Your password was changed", text: "The password of your account at Namewharf was changed, and all browsers and apps were signed out.\n\nIf this was not you, set a new one at once:\n\n%s" + ForgotPath + signature, always: true}
 )
+
+// notice is a letter about a change that the owner of an account must learn of, whatever else was mailed.
+func notice(subject, what string) letter {
+	return letter{subject: subject, always: true, text: what + "\n\nIf this was not you, set a new password at once. That signs everybody out, and removes what somebody else may have added:\n\n%s" + ForgotPath + signature}
+}
 
 // ForgotPath is the page that takes an e-mail address to [Accounts.RequestReset].
 const ForgotPath = "/forgot"
@@ -89,14 +105,19 @@ func (a *Accounts) request(email string, from netip.Addr, l letter) error {
 		if err != nil || !found {
 			return err
 		}
-		return a.send(ctx, row.Account, l)
+		return a.send(ctx, row.Account, l, nil)
 	})
 	return nil
 }
 
 // mailToken mails a letter with a link behind the answer.
 func (a *Accounts) mailToken(to Account, l letter) {
-	a.behind(l, to.Email, func(ctx context.Context) error { return a.send(ctx, to, l) })
+	a.mailBound(to, l, nil)
+}
+
+// mailBound is mailToken with a link that is bound to a browser of which the digest of its secret is given.
+func (a *Accounts) mailBound(to Account, l letter, browser []byte) {
+	a.behind(l, to.Email, func(ctx context.Context) error { return a.send(ctx, to, l, browser) })
 }
 
 // mailNotice mails a letter without a token behind the answer.
@@ -107,8 +128,8 @@ func (a *Accounts) mailNotice(email string, l letter) {
 }
 
 // send makes the link of a letter and mails it.
-func (a *Accounts) send(ctx context.Context, to Account, l letter) error {
-	link, err := a.link(ctx, l.purpose, to.ID)
+func (a *Accounts) send(ctx context.Context, to Account, l letter, browser []byte) error {
+	link, err := a.linkTo(ctx, cmp.Or(l.path, purposePath[l.purpose]), l.purpose, to.ID, browser)
 	if err != nil {
 		return err
 	}

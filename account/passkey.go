@@ -79,13 +79,17 @@ func (p *person) WebAuthnName() string                       { return p.Email }
 func (p *person) WebAuthnDisplayName() string                { return p.Email }
 func (p *person) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
 
-// BeginRegister begins to add a passkey to an account. Options is PublicKeyCredentialCreationOptions as JSON in a member
+// BeginRegister begins to add a passkey to the account of a session that [Accounts.StepUp] lets pass. Options is PublicKeyCredentialCreationOptions as JSON in a member
 // "publicKey", for the browser's navigator.credentials.create; flow is for [Accounts.FinishRegister] and stays good for
 // ten minutes. It may go to the browser, which cannot read it.
-func (a *Accounts) BeginRegister(ctx context.Context, accountID string) (options json.RawMessage, flow string, err error) {
+func (a *Accounts) BeginRegister(ctx context.Context, s Session) (options json.RawMessage, flow string, err error) {
 	if a.passkeys == nil {
 		return nil, "", errNoPasskeys()
 	}
+	if err := a.StepUp(s); err != nil {
+		return nil, "", err
+	}
+	accountID := s.AccountID
 	who, err := a.person(ctx, "id", accountID)
 	if err != nil {
 		return nil, "", err
@@ -158,6 +162,7 @@ func (a *Accounts) FinishRegister(ctx context.Context, accountID, flow string, r
 	if err != nil {
 		return Passkey{}, fmt.Errorf("register a passkey: %w", err)
 	}
+	a.mailNotice(who.Email, passkeyAddedMail)
 	return key, nil
 }
 
@@ -236,26 +241,34 @@ func (a *Accounts) Passkeys(ctx context.Context, accountID string) ([]Passkey, e
 	return keys, nil
 }
 
-// RemovePasskey removes a passkey from an account. It fails with [fault.NotFound].
-func (a *Accounts) RemovePasskey(ctx context.Context, accountID, id string, from netip.Addr) error {
+// RemovePasskey removes a passkey from the account of a session that [Accounts.StepUp] lets pass. It fails with
+// [fault.NotFound], and with [fault.Conflict] where it is the last means of signing in, see [Warned].
+func (a *Accounts) RemovePasskey(ctx context.Context, s Session, id string, warned Warned, from netip.Addr) error {
 	none := fault.New(fault.NotFound, "there is no such passkey")
+	if err := a.StepUp(s); err != nil {
+		return err
+	}
 	if !plainID(id) {
 		return none
 	}
 	err := a.db.Tx(ctx, func(tx store.Tx) error {
 		var name string
-		err := tx.QueryRow(ctx, `DELETE FROM account_passkeys WHERE id = $1 AND account_id = $2 RETURNING name`, id, accountID).Scan(&name)
+		err := tx.QueryRow(ctx, `DELETE FROM account_passkeys WHERE id = $1 AND account_id = $2 RETURNING name`, id, s.AccountID).Scan(&name)
 		if store.IsNoRows(err) {
 			return none
 		}
 		if err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: PasskeyRemoved, Detail: name, From: from})
+		if err := a.afterRemoval(ctx, tx, s.AccountID, warned); err != nil {
+			return err
+		}
+		return note(ctx, tx, Entry{AccountID: s.AccountID, At: a.now(), What: PasskeyRemoved, Detail: name, From: from})
 	})
 	if err != nil {
 		return fmt.Errorf("remove a passkey: %w", err)
 	}
+	a.mailNotice(s.Email, passkeyRemovedMail)
 	return nil
 }
 

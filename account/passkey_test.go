@@ -57,7 +57,7 @@ func (d *device) get(t *testing.T, options json.RawMessage) []byte {
 // register adds the device's passkey to an account.
 func (d *device) register(t *testing.T, r *rig, accountID, name string) Passkey {
 	t.Helper()
-	options, flow, err := r.BeginRegister(t.Context(), accountID)
+	options, flow, err := r.BeginRegister(t.Context(), r.fresh(accountID))
 	must(t, "begin to register", err)
 	key, err := r.FinishRegister(t.Context(), accountID, flow, d.create(t, options), name, home)
 	must(t, "register", err)
@@ -88,8 +88,8 @@ func TestPasskeySignsIn(t *testing.T) {
 		if len(keys) != 1 || keys[0].ID != key.ID || !keys[0].Used.Equal(r.clock.Now()) {
 			t.Errorf("passkeys: got %+v, want %s, used now", keys, key.ID)
 		}
-		wantCode(t, "remove a passkey of another account", r.RemovePasskey(ctx, r.account("bob@names.example").ID, key.ID, home), fault.NotFound)
-		must(t, "remove", r.RemovePasskey(ctx, who.ID, key.ID, home))
+		wantCode(t, "remove a passkey of another account", r.RemovePasskey(ctx, r.fresh(r.account("bob@names.example").ID), key.ID, true, home), fault.NotFound)
+		must(t, "remove", r.RemovePasskey(ctx, r.fresh(who.ID), key.ID, true, home))
 		_, err = d.signIn(t, r)
 		wantCode(t, "sign in with a removed passkey", err, fault.AuthenticationRequired)
 		if got, expected := r.events(who.ID), []Event{SignedUp, PasskeyAdded, SignedIn, PasskeyRemoved, SignInFailed}; !slices.Equal(sortedEvents(got), sortedEvents(expected)) {
@@ -105,7 +105,7 @@ func TestPasskeyOptionsAskForWhatWeCheck(t *testing.T) {
 	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	who, d := r.account("ada@names.example"), newDevice()
 	d.register(t, r, who.ID, "one")
-	creation, _, err := r.BeginRegister(ctx, who.ID)
+	creation, _, err := r.BeginRegister(ctx, r.fresh(who.ID))
 	must(t, "begin to register", err)
 	var made struct {
 		PublicKey struct {
@@ -173,7 +173,7 @@ func TestPasskeyFlowIsUsedOnceAndInTime(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		r, ctx, d := newRig(t, db, nil), t.Context(), newDevice()
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
-		options, flow, err := r.BeginRegister(ctx, who.ID)
+		options, flow, err := r.BeginRegister(ctx, r.fresh(who.ID))
 		must(t, "begin", err)
 		response := d.create(t, options)
 		_, err = r.FinishRegister(ctx, other.ID, flow, response, "", home)
@@ -229,7 +229,7 @@ func TestPasskeysOfAnAccountAreFew(t *testing.T) {
 	for range maxPasskeys {
 		newDevice().register(t, r, who.ID, "key")
 	}
-	_, _, err := r.BeginRegister(t.Context(), who.ID)
+	_, _, err := r.BeginRegister(t.Context(), r.fresh(who.ID))
 	wantCode(t, "one more", err, fault.Conflict)
 }
 

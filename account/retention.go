@@ -6,10 +6,12 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
+const accountsKept = "until the person deletes the account; where mail is sent, one that was never confirmed 7 days after the last sign-in, unless it holds a name"
+
 // Retention says how long the rows of this package's tables live. The security log is kept for a while.
 func Retention(log time.Duration) []sweep.Rule {
 	return []sweep.Rule{
-		{Table: "accounts", Kept: "until the person deletes the account"},
+		{Table: "accounts", Kept: accountsKept},
 		{Table: "account_passkeys", Kept: "as the account, or until they are removed from it"},
 		{Table: "account_identities", Kept: "as the account, or until they are unlinked"},
 		{Table: "account_sessions", Kept: "until they expire or end", Key: "hash", Age: "expires"},

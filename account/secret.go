@@ -17,6 +17,7 @@ import (
 const (
 	sessionPrefix = "nw_ss_"
 	oneTimePrefix = "nw_ot_"
+	browserPrefix = "nw_su_" // of the browser in which somebody signed up
 )
 
 const secretSize = 32 // 256 bits

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/store"
@@ -154,6 +155,9 @@ func (a *Accounts) EndSessionByID(ctx context.Context, accountID, sessionID stri
 	}
 	return a.end(ctx, SessionEnded, from, `DELETE FROM account_sessions WHERE id = $1 AND account_id = $2 RETURNING account_id`, sessionID, accountID)
 }
+
+// plainText reports whether s may be stored and compared: PostgreSQL fails on NUL and on what is not UTF-8.
+func plainText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // plainID reports whether id may be one of [store.NewID]. PostgreSQL fails on text that is no text.
 func plainID(id string) bool {

@@ -105,7 +105,7 @@ func TestIDsThatAreNone(t *testing.T) {
 		token := r.session(who.ID)
 		for _, id := range []string{"", "nonsense", "a\x00b", "\xff", strings.Repeat("a", 100_000)} {
 			must(t, "end a session", r.EndSessionByID(ctx, who.ID, id, home))
-			wantCode(t, "remove a passkey", r.RemovePasskey(ctx, who.ID, id, home), fault.NotFound)
+			wantCode(t, "remove a passkey", r.RemovePasskey(ctx, r.fresh(who.ID), id, true, home), fault.NotFound)
 		}
 		_, err := r.Session(ctx, token)
 		must(t, "the session", err)

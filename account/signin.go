@@ -10,31 +10,41 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
+// A Pending is an account whose address is to be confirmed by its owner.
+type Pending struct {
+	Account        // without an ID where the address has an account already
+	Browser string // a secret for the browser in which the password was chosen, see [Proof]; good for [PendingLife]
+}
+
+// PendingLife is how long the link in the mail about a new account is good.
+const PendingLife = 48 * time.Hour
+
 // SignUp makes an account and mails a link that verifies its address. In the mode [Invite] it needs an invitation of
 // [Accounts.Invite]; in the mode [Closed] it fails with [fault.Forbidden].
 //
 // Where the address has an account already, SignUp succeeds too, changes nothing, and mails that to the address: only
-// its owner learns of it. The Account then has no ID. So the caller answers both alike, starts no session, and asks the
-// person to sign in.
-func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, from netip.Addr) (Account, error) {
+// its owner learns of it. If that account was never verified, the mail has a link at which its owner takes it over. So
+// the caller answers both alike, starts no session, and asks the person to follow the mail or to sign in.
+func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, from netip.Addr) (Pending, error) {
 	if a.cfg.Signup == Closed {
-		return Account{}, fault.New(fault.Forbidden, "sign-up is closed").WithHint("ask the operator for an account")
+		return Pending{}, fault.New(fault.Forbidden, "sign-up is closed").WithHint("ask the operator for an account")
 	}
 	email, err := normalizeEmail(email)
 	if err != nil {
-		return Account{}, err
+		return Pending{}, err
 	}
 	if err := a.checkInvite(ctx, invite); err != nil {
-		return Account{}, err
+		return Pending{}, err
 	}
 	if !a.cfg.Unlimited && !a.ration.signups.add(placeOf(from), time.Now()) {
-		return Account{}, errTooMany("accounts were made from this address")
+		return Pending{}, errTooMany("accounts were made from this address")
 	}
 	hash, err := a.hashNew(ctx, email, password)
 	if err != nil {
-		return Account{}, err
+		return Pending{}, err
 	}
-	row, fresh := a.newRow(email, hash), false
+	browser, digested := newSecret(browserPrefix)
+	row, had, fresh := a.newRow(email, hash), accountRow{}, false
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
 		fresh, err = insertAccount(ctx, tx, row, a.now())
 		if err != nil {
@@ -43,7 +53,7 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 		if fresh {
 			err = note(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, From: from})
 		} else {
-			err = a.noteRepeated(ctx, tx, email, from)
+			had, err = a.noteRepeated(ctx, tx, email, from)
 		}
 		if err != nil {
 			return err
@@ -51,23 +61,28 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 		return a.useInvite(ctx, tx, invite)
 	})
 	if err != nil {
-		return Account{}, fmt.Errorf("sign up: %w", err)
+		return Pending{}, fmt.Errorf("sign up: %w", err)
 	}
-	if fresh {
-		a.mailToken(row.Account, verifyMail)
-		return row.Account, nil
+	switch {
+	case fresh:
+		a.mailBound(row.Account, verifyMail, digested)
+		return Pending{row.Account, browser}, nil
+	case had.ID != "" && !had.Verified:
+		a.mailToken(had.Account, pendingMail)
+	default:
+		a.mailNotice(email, repeatedMail)
 	}
-	a.mailNotice(email, repeatedMail)
-	return Account{Email: email}, nil
+	return Pending{Account{Email: email}, browser}, nil
 }
 
-// noteRepeated tells the owner of the address of the attempt, at the cost of what a new account writes.
-func (a *Accounts) noteRepeated(ctx context.Context, tx store.Tx, email string, from netip.Addr) error {
+// noteRepeated tells the owner of the address of the attempt, at the cost of what a new account writes. It returns the
+// account there is.
+func (a *Accounts) noteRepeated(ctx context.Context, tx store.Tx, email string, from netip.Addr) (accountRow, error) {
 	row, found, err := findTx(ctx, tx, "email", email)
 	if err != nil || !found {
-		return err
+		return row, err
 	}
-	return noteAgain(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignUpRepeated, From: from})
+	return row, noteAgain(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignUpRepeated, From: from})
 }
 
 func errTooMany(what string) error {
@@ -78,27 +93,35 @@ func errCredentials() error {
 	return fault.New(fault.AuthenticationRequired, "the e-mail address or the password is wrong")
 }
 
+// errSignIn is the one answer to all sign-ins that fail.
+func (a *Accounts) errSignIn() error {
+	f := fault.New(fault.AuthenticationRequired, "the e-mail address or the password is wrong")
+	if a.cfg.VerifyFirst {
+		return f.WithHint("if you signed up a moment ago, follow the link in our mail first; a link by mail signs you in too")
+	}
+	return f
+}
+
 // SignIn returns the account of an address and password; the caller starts a session for it. A wrong password and an
-// unknown address fail alike with [fault.AuthenticationRequired] and take the same time. After failures an attempt is
-// answered late, up to 5 seconds, but it is always looked at, unless so many wait from one address that it fails with
-// [fault.RateLimited]. With [Config.VerifyFirst], the right password of an address that is not verified fails with
-// [fault.Forbidden], and the link is mailed again.
+// unknown address fail alike with [fault.AuthenticationRequired] and take the same time; so does, with
+// [Config.VerifyFirst], the right password of an address that is not verified: who signs up with the address of somebody
+// else does not learn whether it had an account. Nothing is mailed. After failures an attempt is answered late, up to 5
+// seconds, but it is always looked at, unless so many wait from one address that it fails with [fault.RateLimited].
 func (a *Accounts) SignIn(ctx context.Context, email, password string, from netip.Addr) (Account, error) {
 	email, err := normalizeEmail(email)
 	if err != nil {
 		return Account{}, err
 	}
 	if len(password) > maxPassword {
-		return Account{}, errCredentials()
+		return Account{}, a.errSignIn()
 	}
 	password = normalizePassword(password)
-	row, err := a.prove(ctx, email, password, from)
+	row, err := a.prove(ctx, email, password, from, func(row accountRow) bool { return row.Verified || !a.cfg.VerifyFirst })
+	if fault.Is(err, fault.AuthenticationRequired) {
+		err = a.errSignIn()
+	}
 	if err != nil {
 		return Account{}, err
-	}
-	if a.cfg.VerifyFirst && !row.Verified {
-		a.mailToken(row.Account, verifyMail)
-		return Account{}, fault.New(fault.Forbidden, "the e-mail address is not confirmed yet").WithHint("follow the link in the mail that was sent to it")
 	}
 	if a.hasher.outdated(row.password) {
 		if row.password, err = a.hasher.hash(ctx, password); err != nil {
@@ -121,8 +144,12 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 	return row.Account, nil
 }
 
-// prove returns the account of the address if the password is its own. It is slowed down by earlier failures.
-func (a *Accounts) prove(ctx context.Context, email, password string, from netip.Addr) (accountRow, error) {
+// anyAccount is what prove takes where the right password is enough.
+func anyAccount(accountRow) bool { return true }
+
+// prove returns the account of the address if the password is its own, and may sees nothing against it; otherwise it
+// fails alike for both. It is slowed down by earlier failures.
+func (a *Accounts) prove(ctx context.Context, email, password string, from netip.Addr, may func(accountRow) bool) (accountRow, error) {
 	place, began := placeOf(from), time.Now()
 	release, err := a.turn(ctx, email, place, began)
 	if err != nil {
@@ -137,7 +164,7 @@ func (a *Accounts) prove(ctx context.Context, email, password string, from netip
 	if err != nil {
 		return accountRow{}, err
 	}
-	if !ok {
+	if !ok || !may(row) {
 		a.brake.failed(email, place)
 		if found {
 			a.noteLater(Entry{AccountID: row.ID, What: SignInFailed, From: from})
@@ -168,19 +195,26 @@ func (a *Accounts) turn(ctx context.Context, email string, place netip.Prefix, b
 	}
 }
 
-// ChangePassword replaces the password of an account and ends all its sessions and grants, that of the caller included.
-// Current must be the password there is, if there is one; it fails with [fault.AuthenticationRequired] otherwise, and
-// is slowed down like a sign-in.
-func (a *Accounts) ChangePassword(ctx context.Context, accountID, current, fresh string, from netip.Addr) error {
+// ChangePassword replaces the password of the session's account and ends all sessions and grants, that of the caller
+// included. Current must be the password there is; it fails with [fault.AuthenticationRequired] otherwise, and is slowed
+// down like a sign-in. Where there is none, the session must be one that [Accounts.StepUp] lets pass.
+func (a *Accounts) ChangePassword(ctx context.Context, s Session, current, fresh string, from netip.Addr) error {
+	accountID := s.AccountID
 	row, err := a.find(ctx, "id", accountID)
 	if err != nil {
 		return err
 	}
-	if row.password != "" {
+	notice := changedMail
+	if row.password == "" {
+		notice = firstPasswordMail
+		if err := a.StepUp(s); err != nil {
+			return err
+		}
+	} else {
 		if len(current) > maxPassword {
 			return errCredentials()
 		}
-		if row, err = a.prove(ctx, row.Email, normalizePassword(current), from); err != nil {
+		if row, err = a.prove(ctx, row.Email, normalizePassword(current), from, anyAccount); err != nil {
 			return err
 		}
 	}
@@ -207,7 +241,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, accountID, current, fresh
 	if err != nil {
 		return fmt.Errorf("change a password: %w", err)
 	}
-	a.mailNotice(row.Email, changedMail)
+	a.mailNotice(row.Email, notice)
 	return nil
 }
 

@@ -52,7 +52,7 @@ func TestMailArrivesOverSMTP(t *testing.T) {
 		}
 		body, err := io.ReadAll(m.Body)
 		must(t, "read the text", err)
-		_, err = r.ResetPassword(ctx, tokenIn(t, string(body), ResetPath, TokenParameter), "a fresh password", home)
+		_, err = r.ResetPassword(ctx, Reset{Token: tokenIn(t, string(body), ResetPath, TokenParameter), Password: "a fresh password"}, home)
 		must(t, "use the link in the mail", err)
 	})
 }

@@ -19,7 +19,7 @@ type accountRow struct {
 
 const accountColumns = `id, email, verified, password, handle, created`
 
-func (r *accountRow) scan(row store.Row) error {
+func (r *accountRow) scan(row scanner) error {
 	var verified, created int64
 	err := row.Scan(&r.ID, &r.Email, &verified, &r.password, &r.handle, &created)
 	r.Verified, r.Created = verified != 0, store.Time(created)
@@ -128,8 +128,13 @@ func noteAgain(ctx context.Context, tx store.Tx, e Entry) error {
 }
 
 func readLog(ctx context.Context, tx store.Tx, accountID string, limit int) ([]Entry, error) {
-	rows, err := tx.Query(ctx, `SELECT at, what, detail, address, times FROM account_log WHERE account_id = $1 ORDER BY at DESC, id DESC LIMIT $2`,
-		accountID, limit)
+	return scanLog(ctx, tx, accountID, `ORDER BY at DESC, id DESC LIMIT $2`, limit)
+}
+
+// scanLog reads entries of an account; which, and in what order, says the rest of the query with the binds from $2 on.
+func scanLog(ctx context.Context, tx store.Tx, accountID, rest string, args ...any) ([]Entry, error) {
+	rows, err := tx.Query(ctx, `SELECT id, at, what, detail, address, times FROM account_log WHERE account_id = $1 `+rest,
+		append([]any{accountID}, args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +144,7 @@ func readLog(ctx context.Context, tx store.Tx, accountID string, limit int) ([]E
 		e := Entry{AccountID: accountID}
 		var at int64
 		var address string
-		if err := rows.Scan(&at, &e.What, &e.Detail, &address, &e.Times); err != nil {
+		if err := rows.Scan(&e.ID, &at, &e.What, &e.Detail, &address, &e.Times); err != nil {
 			return nil, err
 		}
 		e.At = store.Time(at)

@@ -25,7 +25,7 @@ const (
 
 // How long a one-time token lasts: as long as it takes to read a mail, and less the more it can do.
 var tokenLife = map[purpose]time.Duration{
-	toVerify:   48 * time.Hour,
+	toVerify:   PendingLife,
 	toSignIn:   15 * time.Minute,
 	toReset:    time.Hour,
 	byOperator: 24 * time.Hour,
@@ -37,7 +37,7 @@ var tokenLife = map[purpose]time.Duration{
 const (
 	VerifyPath     = "/verify"      // post to [Accounts.VerifyEmail]
 	LinkPath       = "/signin/link" // post to [Accounts.UseLink]
-	ResetPath      = "/reset"       // post, with a password, to [Accounts.ResetPassword]
+	ResetPath      = "/reset"       // post, with a password, to [Accounts.ResetPassword]; takes the tokens of VerifyPath too
 	SignUpPath     = "/signup"      // of an invitation: the parameter is InviteParameter
 	TokenParameter = "token"
 
@@ -52,9 +52,14 @@ func errLink() error {
 
 // newToken stores a one-time token for an account, or for none where accountID is empty.
 func (a *Accounts) newToken(ctx context.Context, tx store.Tx, p purpose, accountID string) (string, error) {
+	return a.newBoundToken(ctx, tx, p, accountID, nil)
+}
+
+// newBoundToken is newToken for a browser of which the digest of its secret is given.
+func (a *Accounts) newBoundToken(ctx context.Context, tx store.Tx, p purpose, accountID string, browser []byte) (string, error) {
 	token, hash := newSecret(oneTimePrefix)
-	_, err := tx.Exec(ctx, `INSERT INTO account_tokens (hash, purpose, account_id, expires) VALUES ($1, $2, $3, $4)`,
-		hash, p, sql.NullString{String: accountID, Valid: accountID != ""}, store.Micros(a.now().Add(tokenLife[p])))
+	_, err := tx.Exec(ctx, `INSERT INTO account_tokens (hash, purpose, account_id, expires, browser) VALUES ($1, $2, $3, $4, $5)`,
+		hash, p, sql.NullString{String: accountID, Valid: accountID != ""}, store.Micros(a.now().Add(tokenLife[p])), browser)
 	if err != nil {
 		return "", fmt.Errorf("store a token: %w", err)
 	}
@@ -63,9 +68,14 @@ func (a *Accounts) newToken(ctx context.Context, tx store.Tx, p purpose, account
 
 // link is newToken as an address in a transaction of its own.
 func (a *Accounts) link(ctx context.Context, p purpose, accountID string) (address string, err error) {
+	return a.linkTo(ctx, purposePath[p], p, accountID, nil)
+}
+
+// linkTo is newBoundToken as an address with the path.
+func (a *Accounts) linkTo(ctx context.Context, path string, p purpose, accountID string, browser []byte) (address string, err error) {
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
-		token, err := a.newToken(ctx, tx, p, accountID)
-		address = a.cfg.BaseURL + purposePath[p] + "?" + url.Values{TokenParameter: {token}}.Encode()
+		token, err := a.newBoundToken(ctx, tx, p, accountID, browser)
+		address = a.cfg.BaseURL + path + "?" + url.Values{TokenParameter: {token}}.Encode()
 		if err != nil || p != byOperator {
 			return err
 		}
@@ -112,36 +122,20 @@ func (a *Accounts) claim(ctx context.Context, tx store.Tx, row *accountRow, from
 	if row.Verified {
 		return nil
 	}
-	row.Verified = true
+	row.Verified, row.password = true, ""
 	if err := setVerified(ctx, tx, row.ID, a.now()); err != nil {
 		return err
 	}
-	err := each(ctx, tx, row.ID,
-		`UPDATE accounts SET password = '' WHERE id = $1`,
-		`DELETE FROM account_passkeys WHERE account_id = $1`,
-		`DELETE FROM account_identities WHERE account_id = $1`)
-	if err != nil {
-		return fmt.Errorf("claim an account: %w", err)
+	if err := setPassword(ctx, tx, row.ID, ""); err != nil {
+		return err
+	}
+	if err := removeOthers(ctx, tx, row.ID); err != nil {
+		return err
 	}
 	if err := a.revokeAll(ctx, tx, row.ID); err != nil {
 		return err
 	}
 	return note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: Claimed, From: from})
-}
-
-// VerifyEmail notes that the person reads mail at the account's address. It fails with [fault.InvalidToken].
-func (a *Accounts) VerifyEmail(ctx context.Context, token string, from netip.Addr) (Account, error) {
-	return a.useOnce(ctx, func(tx store.Tx) (accountRow, error) {
-		row, _, err := a.use(ctx, tx, token, toVerify)
-		if err != nil {
-			return row, err
-		}
-		row.Verified = true
-		if err := setVerified(ctx, tx, row.ID, a.now()); err != nil {
-			return row, err
-		}
-		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: EmailVerified, From: from})
-	})
 }
 
 // UseLink returns the account of a sign-in link, from a mail or from the operator; the caller starts a session for it.
@@ -162,56 +156,6 @@ func (a *Accounts) UseLink(ctx context.Context, token string, from netip.Addr) (
 		}
 		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: detail, From: from})
 	})
-}
-
-// ResetPassword sets the password of a reset link's account and ends all its sessions and grants. The token is used up
-// only if the password will do. It fails with [fault.InvalidToken], or [fault.Validation] about the password.
-func (a *Accounts) ResetPassword(ctx context.Context, token, password string, from netip.Addr) (Account, error) {
-	email, err := a.resetEmail(ctx, token)
-	if err != nil {
-		return Account{}, err
-	}
-	hash, err := a.hashNew(ctx, email, password)
-	if err != nil {
-		return Account{}, err
-	}
-	account, err := a.useOnce(ctx, func(tx store.Tx) (accountRow, error) {
-		row, _, err := a.use(ctx, tx, token, toReset)
-		if err != nil {
-			return row, err
-		}
-		if err := a.claim(ctx, tx, &row, from); err != nil {
-			return row, err
-		}
-		if err := setPassword(ctx, tx, row.ID, hash); err != nil {
-			return row, err
-		}
-		if err := a.revokeAll(ctx, tx, row.ID); err != nil {
-			return row, err
-		}
-		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: PasswordReset, From: from})
-	})
-	if err != nil {
-		return Account{}, err
-	}
-	a.brake.succeeded(account.Email)
-	a.mailNotice(account.Email, changedMail)
-	return account, nil
-}
-
-// resetEmail looks at a token before a password is hashed for it, which strangers could otherwise ask for at no cost.
-func (a *Accounts) resetEmail(ctx context.Context, token string) (email string, err error) {
-	err = a.db.Read(ctx, func(tx store.Tx) error {
-		return tx.QueryRow(ctx, `SELECT a.email FROM account_tokens t JOIN accounts a ON a.id = t.account_id
-			WHERE t.hash = $1 AND t.purpose = $2 AND t.expires > $3`, digest(token), toReset, store.Micros(a.now())).Scan(&email)
-	})
-	if store.IsNoRows(err) {
-		return "", errLink()
-	}
-	if err != nil {
-		return "", fmt.Errorf("read a token: %w", err)
-	}
-	return email, nil
 }
 
 func (a *Accounts) useOnce(ctx context.Context, fn func(store.Tx) (accountRow, error)) (Account, error) {

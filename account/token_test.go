@@ -38,7 +38,7 @@ func TestOperatorLink(t *testing.T) {
 		must(t, "link", err)
 		in, err := r.UseLink(ctx, tokenIn(t, address, LinkPath, TokenParameter), home)
 		must(t, "use", err)
-		want(t, "account, not verified by a link that was not mailed", in, made)
+		want(t, "account, not verified by a link that was not mailed", in, made.Account)
 		_, err = r.SignIn(ctx, made.Email, passphrase, home)
 		must(t, "the password stays", err)
 		_, err = r.Link(ctx, "bob@names.example")
@@ -50,8 +50,7 @@ func TestLinksEndInTimeAndServeOnePurpose(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		r, ctx := newRig(t, db, nil), t.Context()
-		made, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
-		must(t, "sign up", err)
+		made := r.account("ada@names.example")
 		mint := func(p purpose) (token string) {
 			must(t, "mint", r.db.Tx(ctx, func(tx store.Tx) (err error) {
 				token, err = r.newToken(ctx, tx, p, made.ID)
@@ -60,9 +59,12 @@ func TestLinksEndInTimeAndServeOnePurpose(t *testing.T) {
 			return token
 		}
 		uses := map[string]func(token string) error{
-			"VerifyEmail":   func(s string) error { _, err := r.VerifyEmail(ctx, s, home); return err },
-			"UseLink":       func(s string) error { _, err := r.UseLink(ctx, s, home); return err },
-			"ResetPassword": func(s string) error { _, err := r.ResetPassword(ctx, s, "a fresh password", home); return err },
+			"VerifyEmail": func(s string) error { _, err := r.VerifyEmail(ctx, s, Proof{Password: passphrase}, home); return err },
+			"UseLink":     func(s string) error { _, err := r.UseLink(ctx, s, home); return err },
+			"ResetPassword": func(s string) error {
+				_, err := r.ResetPassword(ctx, Reset{Token: s, Password: "a fresh password"}, home)
+				return err
+			},
 		}
 		good := map[purpose]string{toVerify: "VerifyEmail", toSignIn: "UseLink", byOperator: "UseLink", toReset: "ResetPassword", toSignUp: ""}
 		for p, only := range good {
@@ -122,15 +124,15 @@ func TestResetPassword(t *testing.T) {
 		must(t, "ask", r.RequestReset(ctx, who.Email, home))
 		token := r.box.token(t, ResetPath)
 		before := r.hasher.runs.Load()
-		_, err := r.ResetPassword(ctx, "nw_ot_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "a fresh password", home)
+		_, err := r.ResetPassword(ctx, Reset{Token: "nw_ot_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Password: "a fresh password"}, home)
 		wantCode(t, "a token that is none", err, fault.InvalidToken)
 		want(t, "hashes for it", r.hasher.runs.Load()-before, 0)
-		_, err = r.ResetPassword(ctx, token, "12345678", home)
+		_, err = r.ResetPassword(ctx, Reset{Token: token, Password: "12345678"}, home)
 		wantCode(t, "a bad password", err, fault.Validation)
-		in, err := r.ResetPassword(ctx, token, "a fresh password", home)
+		in, err := r.ResetPassword(ctx, Reset{Token: token, Password: "a fresh password"}, home)
 		must(t, "a good one, with the same token", err)
 		want(t, "account", in, who)
-		_, err = r.ResetPassword(ctx, token, "a third password", home)
+		_, err = r.ResetPassword(ctx, Reset{Token: token, Password: "a third password"}, home)
 		wantCode(t, "the token again", err, fault.InvalidToken)
 		_, err = r.Session(ctx, session)
 		wantCode(t, "a session from before", err, fault.AuthenticationRequired)
@@ -152,7 +154,7 @@ func TestOwnerOfAnAddressTakesItFromWhoCameFirst(t *testing.T) {
 			},
 			"reset": func(r *rig, email string) {
 				must(t, "ask", r.RequestReset(t.Context(), email, home))
-				_, err := r.ResetPassword(t.Context(), r.box.token(t, ResetPath), "the owner's password", home)
+				_, err := r.ResetPassword(t.Context(), Reset{Token: r.box.token(t, ResetPath), Password: "the owner's password"}, home)
 				must(t, "use", err)
 			},
 		}
@@ -184,9 +186,9 @@ func TestVerificationMailIsSentAgain(t *testing.T) {
 		first := r.box.token(t, VerifyPath)
 		must(t, "ask again", r.RequestVerification(ctx, made.ID))
 		second := r.box.token(t, VerifyPath)
-		_, err = r.VerifyEmail(ctx, second, home)
+		_, err = r.VerifyEmail(ctx, second, Proof{Password: passphrase}, home)
 		must(t, "verify by the second", err)
-		_, err = r.VerifyEmail(ctx, first, home)
+		_, err = r.VerifyEmail(ctx, first, Proof{Password: passphrase}, home)
 		must(t, "and by the first", err)
 		must(t, "ask when it is verified", r.RequestVerification(ctx, made.ID))
 		r.post.close()

@@ -125,23 +125,9 @@ type Identity struct {
 // Identities lists who is linked to the account, the oldest link first.
 func (a *Accounts) Identities(ctx context.Context, accountID string) ([]Identity, error) {
 	var all []Identity
-	err := a.db.Read(ctx, func(tx store.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT provider, subject, created FROM account_identities WHERE account_id = $1 ORDER BY created, provider, subject`, accountID)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		all = nil
-		for rows.Next() {
-			var i Identity
-			var linked int64
-			if err := rows.Scan(&i.Provider, &i.Subject, &linked); err != nil {
-				return err
-			}
-			i.Name, i.Linked = a.providerName(i.Provider), store.Time(linked)
-			all = append(all, i)
-		}
-		return rows.Err()
+	err := a.db.Read(ctx, func(tx store.Tx) (err error) {
+		all, err = a.identities(ctx, tx, accountID)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list identities: %w", err)
@@ -149,22 +135,52 @@ func (a *Accounts) Identities(ctx context.Context, accountID string) ([]Identity
 	return all, nil
 }
 
-// Unlink ends a link of the account, so that the person at the provider cannot sign in to it any more. Sessions stay.
-// It fails with [fault.NotFound].
-func (a *Accounts) Unlink(ctx context.Context, accountID, provider, subject string, from netip.Addr) error {
+func (a *Accounts) identities(ctx context.Context, tx store.Tx, accountID string) ([]Identity, error) {
+	rows, err := tx.Query(ctx, `SELECT provider, subject, created FROM account_identities WHERE account_id = $1 ORDER BY created, provider, subject`, accountID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := []Identity{}
+	for rows.Next() {
+		var i Identity
+		var linked int64
+		if err := rows.Scan(&i.Provider, &i.Subject, &linked); err != nil {
+			return nil, err
+		}
+		i.Name, i.Linked = a.providerName(i.Provider), store.Time(linked)
+		all = append(all, i)
+	}
+	return all, rows.Err()
+}
+
+// Unlink ends a link of the account of a session that [Accounts.StepUp] lets pass, so that the person at the provider
+// cannot sign in to it any more. Sessions stay. It fails with [fault.NotFound], and with [fault.Conflict] where it is the
+// last means of signing in, see [Warned].
+func (a *Accounts) Unlink(ctx context.Context, s Session, provider, subject string, warned Warned, from netip.Addr) error {
+	if err := a.StepUp(s); err != nil {
+		return err
+	}
+	if !plainText(provider) || !plainText(subject) {
+		return fault.New(fault.NotFound, "there is no such link")
+	}
 	err := a.db.Tx(ctx, func(tx store.Tx) error {
-		n, err := tx.Exec(ctx, `DELETE FROM account_identities WHERE provider = $1 AND subject = $2 AND account_id = $3`, provider, subject, accountID)
+		n, err := tx.Exec(ctx, `DELETE FROM account_identities WHERE provider = $1 AND subject = $2 AND account_id = $3`, provider, subject, s.AccountID)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return fault.New(fault.NotFound, "there is no such link")
 		}
-		return note(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: ProviderUnlinked, Detail: a.providerName(provider), From: from})
+		if err := a.afterRemoval(ctx, tx, s.AccountID, warned); err != nil {
+			return err
+		}
+		return note(ctx, tx, Entry{AccountID: s.AccountID, At: a.now(), What: ProviderUnlinked, Detail: a.providerName(provider), From: from})
 	})
 	if err != nil {
 		return fmt.Errorf("unlink an identity: %w", err)
 	}
+	a.mailNotice(s.Email, unlinkedMail)
 	return nil
 }
 
@@ -186,10 +202,16 @@ type upstreamFlow struct {
 }
 
 // BeginUpstream sends a person to a provider: the browser is redirected to address, and keeps flow in a cookie of its
-// own until it comes back. With a session, who comes back in it is linked to its account; in any other session, or in
-// none, the flow is good for nothing. An invitation is used if an account has to be made. It fails with [fault.NotFound]
-// for an unknown provider, and with [fault.Unavailable] when the provider does not answer.
+// own until it comes back. With a session, which must be one that [Accounts.StepUp] lets pass, who comes back in it is
+// linked to its account; in any other session, or in none, the flow is good for nothing. An invitation is used if an
+// account has to be made. It fails with [fault.NotFound] for an unknown provider, and with [fault.Unavailable] when the
+// provider does not answer.
 func (a *Accounts) BeginUpstream(ctx context.Context, provider string, link Session, invite string) (address, flow string, err error) {
+	if link.AccountID != "" {
+		if err := a.StepUp(link); err != nil {
+			return "", "", err
+		}
+	}
 	u, err := a.upstream(provider)
 	if err != nil {
 		return "", "", err
@@ -287,12 +309,16 @@ func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, qu
 		return Account{}, err
 	}
 	var row accountRow
+	var linked bool
 	err = a.db.Tx(ctx, func(tx store.Tx) (err error) {
-		row, err = a.settle(ctx, tx, u, who, f.Data, from)
+		row, linked, err = a.settle(ctx, tx, u, who, f.Data, from)
 		return err
 	})
 	if err != nil {
 		return Account{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
+	}
+	if linked {
+		a.mailNotice(row.Email, linkedMail)
 	}
 	return row.Account, nil
 }
@@ -338,65 +364,67 @@ func (u *upstream) redeem(ctx context.Context, code string, f upstreamFlow) (ide
 	return who, nil
 }
 
-// settle finds, links or makes the account of an identity.
-func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (accountRow, error) {
-	signedIn := func(row accountRow) (accountRow, error) {
-		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "at " + u.Name, From: from})
+// settle finds, links or makes the account of an identity. Linked says that an account of before was linked to it.
+func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, linked bool, err error) {
+	row, known, err := findIdentity(ctx, tx, u.ID, who.subject)
+	if err != nil {
+		return accountRow{}, false, err
 	}
-	row, linked, err := findIdentity(ctx, tx, u.ID, who.subject)
-	switch {
-	case err != nil:
-		return accountRow{}, err
-	case linked && f.Account != "" && f.Account != row.ID:
-		return accountRow{}, fault.New(fault.Conflict, "this account at %s belongs to another account here", u.Name)
-	case linked:
-		return signedIn(row)
+	if known && f.Account != "" && f.Account != row.ID {
+		return accountRow{}, false, fault.New(fault.Conflict, "this account at %s belongs to another account here", u.Name)
 	}
-	if f.Account != "" {
+	if !known {
+		if row, linked, err = a.attach(ctx, tx, u, who, f, from); err != nil {
+			return accountRow{}, false, err
+		}
+	}
+	return row, linked, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "at " + u.Name, From: from})
+}
+
+// attach links an identity that is not linked yet to the account that the flow names, or to that of its address.
+func (a *Accounts) attach(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, before bool, err error) {
+	if before = f.Account != ""; before {
 		row, err = a.mustFind(ctx, tx, f.Account)
 	} else {
-		row, err = a.settleByEmail(ctx, tx, u, who, f, from)
+		row, before, err = a.settleByEmail(ctx, tx, u, who, f, from)
 	}
 	if err != nil {
-		return accountRow{}, err
+		return accountRow{}, false, err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO account_identities (provider, subject, account_id, created) VALUES ($1, $2, $3, $4) ON CONFLICT (provider, subject) DO NOTHING`,
 		u.ID, who.subject, row.ID, store.Micros(a.now()))
 	if err != nil {
-		return accountRow{}, fmt.Errorf("link an identity: %w", err)
+		return accountRow{}, false, fmt.Errorf("link an identity: %w", err)
 	}
-	if err := note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: ProviderLinked, Detail: u.Name, From: from}); err != nil {
-		return accountRow{}, err
-	}
-	return signedIn(row)
+	return row, before, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: ProviderLinked, Detail: u.Name, From: from})
 }
 
 // settleByEmail finds or makes the account of an address that the provider has verified. One that was never verified
-// here is claimed: whoever set it up did not show to own the address.
-func (a *Accounts) settleByEmail(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (accountRow, error) {
+// here is claimed: whoever set it up did not show to own the address. Before says that it was there.
+func (a *Accounts) settleByEmail(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, before bool, err error) {
 	if !who.verified {
-		return accountRow{}, fault.New(fault.Forbidden, "%s does not say that your e-mail address is verified", u.Name).WithHint("sign up by e-mail, then link the account")
+		return accountRow{}, false, fault.New(fault.Forbidden, "%s does not say that your e-mail address is verified", u.Name).WithHint("sign up by e-mail, then link the account")
 	}
 	row, found, err := findTx(ctx, tx, "email", who.email)
 	if err != nil {
-		return accountRow{}, err
+		return accountRow{}, false, err
 	}
 	if found {
 		err := a.claim(ctx, tx, &row, from)
-		return row, err
+		return row, true, err
 	}
 	if a.cfg.Signup == Closed {
-		return accountRow{}, fault.New(fault.Forbidden, "sign-up is closed").WithHint("ask the operator for an account")
+		return accountRow{}, false, fault.New(fault.Forbidden, "sign-up is closed").WithHint("ask the operator for an account")
 	}
 	if err := a.useInvite(ctx, tx, f.Invite); err != nil {
-		return accountRow{}, err
+		return accountRow{}, false, err
 	}
 	row = a.newRow(who.email, "")
 	row.Verified = true
 	if _, err := insertAccount(ctx, tx, row, a.now()); err != nil {
-		return accountRow{}, err
+		return accountRow{}, false, err
 	}
-	return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedUp, Detail: "at " + u.Name, From: from})
+	return row, false, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedUp, Detail: "at " + u.Name, From: from})
 }
 
 func (a *Accounts) mustFind(ctx context.Context, tx store.Tx, id string) (accountRow, error) {

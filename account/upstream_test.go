@@ -65,7 +65,7 @@ func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
 		has, err := r.HasPassword(ctx, made.ID)
 		must(t, "has a password", err)
 		want(t, "has a password", has, false)
-		must(t, "set the first password", r.ChangePassword(ctx, made.ID, "", passphrase, home))
+		must(t, "set the first password", r.ChangePassword(ctx, r.fresh(made.ID), "", passphrase, home))
 		_, err = r.SignIn(ctx, made.Email, passphrase, home)
 		must(t, "sign in by password", err)
 		want(t, "discoveries", p.Asked(), 1)
@@ -145,10 +145,10 @@ func TestUpstreamIsUnlinked(t *testing.T) {
 		if len(links) != 1 || links[0].Provider != "example" || links[0].Name != "Example" || links[0].Subject != "person-1" || links[0].Linked.IsZero() {
 			t.Fatalf("identities: got %+v", links)
 		}
-		err = r.Unlink(ctx, other.ID, "example", "person-1", home)
+		err = r.Unlink(ctx, r.fresh(other.ID), "example", "person-1", true, home)
 		wantCode(t, "unlink another's", err, fault.NotFound)
-		must(t, "unlink", r.Unlink(ctx, who.ID, "example", "person-1", home))
-		err = r.Unlink(ctx, who.ID, "example", "person-1", home)
+		must(t, "unlink", r.Unlink(ctx, r.fresh(who.ID), "example", "person-1", true, home))
+		err = r.Unlink(ctx, r.fresh(who.ID), "example", "person-1", true, home)
 		wantCode(t, "unlink again", err, fault.NotFound)
 		_, err = r.pass(t, p, "", "")
 		wantCode(t, "sign in there", err, fault.Forbidden)

@@ -265,7 +265,7 @@ func serveHTTP(ctx context.Context, config assistant.Config, o *options, back *b
 		return err
 	}
 	defer users.Close()
-	defer o.keep.Start(ctx, back.DB, measured.metrics.Registerer(), config.Logger)() // with -issuer that one does
+	defer o.keep.Start(ctx, back.DB, measured.metrics.Registerer(), config.Logger, users.Accounts.Unconfirmed()...)() // with -issuer that one does
 	if config.Door, err = newDoor(o, users.OAuth, config.Logger, measured); err != nil {
 		return err
 	}

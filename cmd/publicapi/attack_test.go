@@ -661,6 +661,7 @@ func (s *site) foreignForms(t *testing.T) {
 	for _, path := range []string{
 		"/signin", "/signup", "/signout", "/signin/mail", "/signin/link", "/forgot", "/reset", "/verify", "/account/apps", "/account/sessions",
 		"/account/domains", "/account/security/password", "/account/security/verify", "/account/passkeys/remove", "/account/passkeys/begin",
+		"/account/security/link", "/account/security/unlink", "/account/export", "/account/delete", "/signin/again", "/signin/again/mail",
 	} {
 		form := url.Values{"email": {person.Email}, "password": {person.Password}, "do": {"add"}, "domain": {"cobaltpine.com"}, "session": {"all"}}
 		a := person.Submit(path, form, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example")

@@ -159,6 +159,7 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	}
 	person := town.Person().SignUp()
 	keep("the password", person.Password)
+	keep("what signing up left in the browser", person.Cookie("nw_signup"))
 	if a := person.Fill(follow(person.Email, "/verify"), "/verify", nil); a.Status >= 400 {
 		t.Fatalf("verify: got %d %s", a.Status, a.Text)
 	}

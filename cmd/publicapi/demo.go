@@ -18,7 +18,7 @@ import (
 	"github.com/namewharf/namewharf/internal/registry"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
-	"github.com/namewharf/namewharf/tools"
+	"github.com/namewharf/namewharf/serve/pages"
 )
 
 // demoNames is a portfolio whose owners have the demo's DNS at hand: what they claim is proven as soon as they ask.
@@ -37,7 +37,7 @@ func (d demoNames) Add(ctx context.Context, account string, name fqdn.Name) (por
 }
 
 // portfolioOf is what the doors see of the portfolios.
-func portfolioOf(users *people.People, back *backend.Backend) tools.Portfolio {
+func portfolioOf(users *people.People, back *backend.Backend) pages.Names {
 	if back.Demo == nil {
 		return users.Names
 	}

@@ -135,7 +135,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	defer partners.Close()
-	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log)()
+	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log, users.Accounts.Unconfirmed()...)()
 	mcp, err := assistant.New(assistant.Config{
 		Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log,
 	})

@@ -79,6 +79,13 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 		OnRevokeAll: func(ctx context.Context, tx store.Tx, accountID string) error {
 			return p.OAuth.RevokeAll(ctx, tx, accountID)
 		},
+		OnDelete: func(ctx context.Context, tx store.Tx, accountID string) error {
+			if err := p.Names.RemoveAll(ctx, tx, accountID); err != nil {
+				return err
+			}
+			return p.OAuth.RemoveAll(ctx, tx, accountID)
+		},
+		Holds: p.Names.Holds,
 	}
 	var err error
 	if accounts.Mail, err = cfg.mailer(back.Roots); err != nil {

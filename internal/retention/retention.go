@@ -67,10 +67,10 @@ func (s *Settings) Rules() []sweep.Rule {
 	return rules
 }
 
-// Start removes rows by the rules until the function it returns is called, which waits for it. A nil registerer is told
-// nothing.
-func (s *Settings) Start(ctx context.Context, db *store.DB, metrics prometheus.Registerer, log *slog.Logger) (stop func()) {
-	cfg := sweep.Config{DB: db, Rules: s.Rules(), Logger: log}
+// Start removes rows by the rules, and by more that need what only a running program has, until the function it returns is
+// called, which waits for it. A nil registerer is told nothing.
+func (s *Settings) Start(ctx context.Context, db *store.DB, metrics prometheus.Registerer, log *slog.Logger, more ...sweep.Rule) (stop func()) {
+	cfg := sweep.Config{DB: db, Rules: append(s.Rules(), more...), Logger: log}
 	if metrics != nil {
 		cfg.Observer = newGauges(metrics)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -278,11 +279,17 @@ func (a Answer) Form(path string) (form url.Values, ok bool) {
 			switch {
 			case tag.Data == "form" && attrs["method"] == "post" && attrs["action"] == path:
 				form = url.Values{}
+			case (attrs["type"] == "radio" || attrs["type"] == "checkbox") && !has(tag, "checked"): // as a browser leaves it out
 			case tag.Data == "input" && form != nil && attrs["name"] != "":
 				form.Add(attrs["name"], attrs["value"])
 			}
 		}
 	}
+}
+
+// has reports whether a tag has an attribute, with or without a value.
+func has(tag html.Token, name string) bool {
+	return slices.ContainsFunc(tag.Attr, func(a html.Attribute) bool { return a.Key == name })
 }
 
 // SignUp makes an account on the sign-up page.

@@ -75,13 +75,14 @@ func (p *Pages) signedOut(v *visit, notice string) (answer, error) {
 type safe struct {
 	Account     account.Session
 	HasPassword bool
+	Fresh       bool // signed in a moment ago
 	Providers   []account.Button
 	Identities  []account.Identity
 	Log         []account.Entry
 }
 
 func (p *Pages) security(v *visit) (answer, error) {
-	s := safe{Account: v.session, Providers: p.accounts.Providers()}
+	s := safe{Account: v.session, Fresh: p.accounts.Fresh(v.session), Providers: p.accounts.Providers()}
 	var err error
 	if s.HasPassword, err = p.accounts.HasPassword(v.Context(), v.session.AccountID); err != nil {
 		return answer{}, err
@@ -94,7 +95,10 @@ func (p *Pages) security(v *visit) (answer, error) {
 }
 
 func (p *Pages) changePassword(v *visit) (answer, error) {
-	err := p.accounts.ChangePassword(v.Context(), v.session.AccountID, v.PostForm.Get("current"), v.PostForm.Get("password"), v.from)
+	err := p.accounts.ChangePassword(v.Context(), v.session, v.PostForm.Get("current"), v.PostForm.Get("password"), v.from)
+	if stale := stepUpAt(err, securityPath); stale != nil {
+		return *stale, nil
+	}
 	if fault.Is(err, fault.AuthenticationRequired) {
 		err = fault.New(fault.Forbidden, "The current password is wrong")
 	}
@@ -126,6 +130,9 @@ type departure struct{ Name, Address string }
 func (p *Pages) linkProvider(v *visit) (answer, error) {
 	id := v.PostForm.Get("provider")
 	address, flow, err := p.accounts.BeginUpstream(v.Context(), id, v.session, "")
+	if stale := stepUpAt(err, withQuery(linkPath, "provider", id)); stale != nil {
+		return *stale, nil
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -135,12 +142,19 @@ func (p *Pages) linkProvider(v *visit) (answer, error) {
 			d.Name = b.Name
 		}
 	}
-	p.keepFlow(v, flow, "/account/security")
+	p.keepFlow(v, flow, securityPath)
 	return answer{page: "depart", title: "Go on at " + d.Name, data: d}, nil
 }
 
 func (p *Pages) unlinkProvider(v *visit) (answer, error) {
-	err := p.accounts.Unlink(v.Context(), v.session.AccountID, v.PostForm.Get("provider"), v.PostForm.Get("subject"), v.from)
+	provider, subject := v.PostForm.Get("provider"), v.PostForm.Get("subject")
+	err := p.accounts.Unlink(v.Context(), v.session, provider, subject, warned(v), v.from)
+	if stale := stepUpAt(err, withQuery(unlinkPath, "provider", provider, "subject", subject)); stale != nil {
+		return *stale, nil
+	}
+	if fault.Is(err, fault.Conflict) {
+		return conflicting(p.unlinkPage(v, provider, subject))
+	}
 	if err != nil && !fault.Is(err, fault.NotFound) { // one that is gone already is what was wanted
 		return answer{}, err
 	}
@@ -153,16 +167,24 @@ func (p *Pages) unlinkProvider(v *visit) (answer, error) {
 type ring struct {
 	Keys []account.Passkey
 	Work bool
+	Name string // of one to be added
 }
 
 func (p *Pages) passkeys(v *visit) (answer, error) {
 	keys, err := p.accounts.Passkeys(v.Context(), v.session.AccountID)
 	work := p.accounts.PasskeysWork()
-	return answer{page: "passkeys", title: "Passkeys", data: ring{keys, work}, script: work}, err
+	return answer{page: "passkeys", title: "Passkeys", data: ring{keys, work, v.URL.Query().Get("name")}, script: work}, err
 }
 
 func (p *Pages) removePasskey(v *visit) (answer, error) {
-	err := p.accounts.RemovePasskey(v.Context(), v.session.AccountID, v.PostForm.Get("passkey"), v.from)
+	id := v.PostForm.Get("passkey")
+	err := p.accounts.RemovePasskey(v.Context(), v.session, id, warned(v), v.from)
+	if stale := stepUpAt(err, withQuery(passkeysPath+"/remove", "passkey", id)); stale != nil {
+		return *stale, nil
+	}
+	if fault.Is(err, fault.Conflict) {
+		return conflicting(p.removePasskeyPage(v, id))
+	}
 	if err != nil && !fault.Is(err, fault.NotFound) { // one that is gone already is what was wanted
 		return answer{}, err
 	}

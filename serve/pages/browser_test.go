@@ -51,6 +51,8 @@ func TestInABrowser(t *testing.T) {
 		"keyboard":            testKeyboard,
 		"domains":             testDomainsInABrowser,
 		"links by mail":       testMailInABrowser,
+		"confirming":          testConfirmingInABrowser,
+		"signing in again":    testSigningInAgainInABrowser,
 		"sign-up modes":       testModesInABrowser,
 		"looks and labels":    testSights,
 		"documents' pictures": testPictures,

@@ -68,12 +68,14 @@ func testProviderInABrowser(t *testing.T, chromium context.Context) {
 	b.says(ada, "Ember <b>")
 	b.open("/account/security")
 	b.says("Linked ", "The account was created at Example")
+	b.press(`form[action$="/unlink"] button`, "main p[role=alert]")
+	b.says("a link by mail is all that remains")
 	b.press(`form[action$="/unlink"] button`, ".notice")
 	b.says("not linked any more", "An account elsewhere was unlinked: Example")
 	b.press(`form[action$="/link"] button`, "main .button")
 	b.press("main .button", ".tabs")
 	b.says("Linked ")
-	b.noComplaints()
+	b.noComplaints("status of 409")
 }
 
 // keys presses keys until the element with the selector has the focus, and shows that every stop can be seen.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 
+	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/serve/door"
 )
@@ -24,7 +26,7 @@ type ceremony struct {
 type signature struct {
 	Flow       string          `json:"flow"`
 	Credential json.RawMessage `json:"credential"`
-	Name       string          `json:"name"`   // of a passkey that is added
+	Name       string          `json:"name"`   // of a passkey that is added; comes at the beginning too
 	Return     string          `json:"return"` // of a sign-in
 }
 
@@ -54,7 +56,14 @@ func (p *Pages) finishPasskeySignIn(v *visit) (answer, error) {
 }
 
 func (p *Pages) beginPasskey(v *visit) (answer, error) {
-	options, flow, err := p.accounts.BeginRegister(v.Context(), v.session.AccountID)
+	s, err := readSignature(v)
+	if err != nil {
+		return answer{}, err
+	}
+	options, flow, err := p.accounts.BeginRegister(v.Context(), v.session)
+	if errors.Is(err, account.ErrStepUp) {
+		return answer{json: destination{signInAgainFor(withQuery(passkeysPath, "name", s.Name))}}, nil
+	}
 	return answer{json: ceremony{options, flow}}, err
 }
 
@@ -64,7 +73,7 @@ func (p *Pages) finishPasskey(v *visit) (answer, error) {
 		return answer{}, err
 	}
 	_, err = p.accounts.FinishRegister(v.Context(), v.session.AccountID, s.Flow, s.Credential, s.Name, v.from)
-	return answer{json: destination{"/account/passkeys"}}, err
+	return answer{json: destination{passkeysPath}}, err
 }
 
 func readSignature(v *visit) (signature, error) {

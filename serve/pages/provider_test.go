@@ -78,6 +78,8 @@ func TestLinkedAccounts(t *testing.T) {
 	foreign := p.request("/account/security/unlink", form)
 	foreign.Header.Set("Sec-Fetch-Site", "cross-site")
 	p.want("unlink from elsewhere", p.send(foreign), http.StatusForbidden, "not ours")
+	p.want("unlink the last means without a warning", p.post("/account/security/unlink", form), http.StatusConflict, "a link by mail is all that remains", `name="warned"`)
+	form.Set("warned", "yes")
 	for range 2 { // what is gone already is what was wanted
 		p.want("unlink", p.post("/account/security/unlink", form), http.StatusOK, "not linked any more", "An account elsewhere was unlinked")
 	}
@@ -97,9 +99,9 @@ func TestWrongMethod(t *testing.T) {
 		"/account":                 "GET, HEAD",
 		"/account/domains":         "GET, HEAD, POST",
 		"/account/domains/bulk":    "GET, HEAD, POST",
-		"/account/security/link":   "POST",
-		"/account/security/unlink": "POST",
-		"/account/passkeys/remove": "POST",
+		"/account/security/link":   "GET, HEAD, POST",
+		"/account/security/unlink": "GET, HEAD, POST",
+		"/account/passkeys/remove": "GET, HEAD, POST",
 		"/passkey.js":              "GET, HEAD",
 	} {
 		r := p.request(path, nil)

@@ -16,6 +16,7 @@ import (
 // Cookies. Over https their names begin with __Host-, so that no other host can set them.
 const (
 	sessionCookie = "nw_session"
+	signUpCookie  = "nw_signup" // of who signed up here
 	flowCookie    = "nw_flow"   // of a sign-in at a provider
 	returnCookie  = "nw_return" // where that leads to: the first of maxReturnParts
 )
@@ -56,9 +57,9 @@ func (p *Pages) cookie(v *visit, name string) string {
 	return c.Value
 }
 
-// keepReturn remembers in the browser where a sign-in at a provider leads to. What is too long is not remembered, and
-// leads to the account.
-func (p *Pages) keepReturn(v *visit, back string) {
+// keepReturn remembers in the browser, for some seconds, where a sign-in at a provider or by mail leads to. What is too
+// long is not remembered, and leads to the account.
+func (p *Pages) keepReturn(v *visit, back string, age int) {
 	if len(back) > maxReturnParts*maxReturnPart {
 		back = ""
 	}
@@ -67,7 +68,7 @@ func (p *Pages) keepReturn(v *visit, back string) {
 		back = back[len(part):]
 		switch name := returnPart(i); {
 		case part != "":
-			p.setCookie(v, name, part, flowAge)
+			p.setCookie(v, name, part, age)
 		case p.cookie(v, name) != "":
 			p.setCookie(v, name, "", -1)
 		}
@@ -84,7 +85,7 @@ func (p *Pages) takeReturn(v *visit) string {
 		}
 		back.WriteString(part)
 	}
-	p.keepReturn(v, "")
+	p.keepReturn(v, "", 0)
 	return back.String()
 }
 

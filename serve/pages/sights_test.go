@@ -84,6 +84,15 @@ var residents = []sight{
 		b.fill("#current", "not the one", "#password", passphrase)
 		b.press("form[action$=password] button", ".problem")
 	}},
+	{"link-provider", at("/account/security/link?provider=example")},
+	{"again", at("/signin/again?return=%2Faccount%2Fdelete")},
+	{"again-refused", func(b *window) {
+		b.fill("#password", "not the one")
+		b.press("form[action='/signin/again'] button", ".problem")
+	}},
+	{"export", at("/account/export")},
+	{"delete", at("/account/delete")},
+	{"security-again", at("/account/security")},
 	{"depart", func(b *window) { b.press("form[action$='/link'] button", "main .button") }},
 	{"domains-none", at("/account/domains")},
 	{"domains-refused", func(b *window) {

@@ -32,11 +32,13 @@ func (p *Pages) showSignUp(v *visit) (answer, error) {
 // signUp says the same whether the address had an account or not.
 func (p *Pages) signUp(v *visit) (answer, error) {
 	email, invite, back := v.PostForm.Get("email"), v.PostForm.Get(account.InviteParameter), v.PostForm.Get("return")
-	if _, err := p.accounts.SignUp(v.Context(), email, v.PostForm.Get("password"), invite, v.from); err != nil {
+	made, err := p.accounts.SignUp(v.Context(), email, v.PostForm.Get("password"), invite, v.from)
+	if err != nil {
 		return again(p.signUpPage(email, invite, back), err)
 	}
+	p.setCookie(v, signUpCookie, made.Browser, int(account.PendingLife.Seconds()))
 	a, err := p.signInPage(v, email, back)
-	a.notice = "We have sent a mail to this address. Sign in to go on."
+	a.notice = "We have sent a mail to this address; follow the link in it. Sign in to go on."
 	return a, err
 }
 
@@ -133,7 +135,7 @@ func (p *Pages) beginProvider(v *visit) (answer, error) {
 
 func (p *Pages) keepFlow(v *visit, flow, back string) {
 	p.setCookie(v, flowCookie, flow, flowAge)
-	p.keepReturn(v, back)
+	p.keepReturn(v, back, flowAge)
 }
 
 func (p *Pages) finishProvider(v *visit) (answer, error) {

@@ -101,6 +101,9 @@ func newTownWith(t *testing.T, around surroundings, change func(*account.Config,
 		change(&people, &cfg)
 	}
 	people.OnRevokeAll = func(ctx context.Context, tx store.Tx, id string) error { return w.oauth.RevokeAll(ctx, tx, id) }
+	if names, ok := cfg.Names.(*portfolio.Portfolio); ok {
+		people.OnDelete, people.Holds = names.RemoveAll, names.Holds
+	}
 	var err error
 	if w.oauth, err = oauthas.New(ctx, oauthas.Config{
 		DB: db, Issuer: w.base, Resources: []string{w.base, w.base + "/api"}, NoLimits: true, Logger: quiet,
@@ -345,7 +348,9 @@ func (w *town) redeem(code, request string) {
 func (p *person) cookie() string {
 	u, _ := url.Parse(p.base)
 	for _, c := range p.Jar.Cookies(u) {
-		return c.Value
+		if c.Name == "nw_session" {
+			return c.Value
+		}
 	}
 	return ""
 }

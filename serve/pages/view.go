@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,6 +37,9 @@ type answer struct {
 	formAction string // CSP source that forms may lead to, besides our own
 	to         string // 303 to there; there is no page
 	json       any    // for the script; there is no page
+
+	file     func(io.Writer) error // a download; there is no page
+	filename string
 }
 
 func seeOther(to string) answer { return answer{to: to} }
@@ -146,6 +150,9 @@ func (p *Pages) send(v *visit, a answer) {
 	case a.json != nil:
 		p.sendJSON(v, status, a.json)
 		return
+	case a.file != nil:
+		p.sendFile(v, a)
+		return
 	}
 	var b bytes.Buffer
 	err := templates[a.page].ExecuteTemplate(&b, "layout", view{
@@ -225,8 +232,13 @@ var accountTabs = []struct{ page, path, name string }{
 
 // tabs is the navigation on a page of the account.
 func (p *Pages) tabs(v *visit, page string) (all []tab) {
-	if page == "bulk" {
+	switch page {
+	case "bulk":
 		page = "domains"
+	case "export", "delete":
+		page = "overview"
+	case "link-provider":
+		page = "security"
 	}
 	found := false
 	for _, t := range accountTabs {

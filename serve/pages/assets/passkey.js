@@ -46,7 +46,8 @@
   const run = async (path, use, more) => {
     status.textContent = "";
     try {
-      const begun = await post(path + "/begin", {});
+      const begun = await post(path + "/begin", more);
+      if (begun.location) return location.assign(begun.location); // to sign in again first
       const credential = await use({ publicKey: decode(begun.options.publicKey) });
       const done = await post(path + "/finish", { flow: begun.flow, credential: encode(credential), ...more });
       location.assign(done.location);

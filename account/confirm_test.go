@@ -1,0 +1,187 @@
+package account
+
+import (
+	"testing"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+const (
+	strangersPassword = "the stranger's own words"
+	ownersPassword    = "the owner's own words"
+)
+
+// A race is a stranger and the owner of an address who both sign up with it.
+type race struct {
+	*rig
+	t               *testing.T
+	email           string
+	stranger, owner Pending
+}
+
+func (r *race) signUp(password string) Pending {
+	r.t.Helper()
+	from := home
+	if password == strangersPassword {
+		from = abroad
+	}
+	p, err := r.SignUp(r.t.Context(), r.email, password, "", from)
+	must(r.t, "sign up", err)
+	return p
+}
+
+func (r *race) strangerFirst() (first, second string) {
+	r.stranger = r.signUp(strangersPassword)
+	first = r.box.token(r.t, VerifyPath)
+	r.owner = r.signUp(ownersPassword)
+	return first, r.box.token(r.t, ResetPath)
+}
+
+func (r *race) ownerFirst() (first, second string) {
+	r.owner = r.signUp(ownersPassword)
+	first = r.box.token(r.t, VerifyPath)
+	r.stranger = r.signUp(strangersPassword)
+	return first, r.box.token(r.t, ResetPath)
+}
+
+func (r *race) signIn(password string) error {
+	_, err := r.SignIn(r.t.Context(), r.email, password, home)
+	return err
+}
+
+func (r *race) verify(token string, by Proof) error {
+	_, err := r.VerifyEmail(r.t.Context(), token, by, home)
+	return err
+}
+
+func (r *race) reset(token string) error {
+	_, err := r.ResetPassword(r.t.Context(), Reset{Token: token, Password: ownersPassword}, home)
+	return err
+}
+
+// Only the owner reads the mail; whatever comes first and whichever link she follows, on whatever device, the account is
+// hers in the end and the stranger is out.
+func TestAddressesAreConfirmedByWhoChoseThePassword(t *testing.T) {
+	t.Parallel()
+	for name, play := range map[string]func(t *testing.T, r *race){
+		"the stranger first, his link on the owner's browser": func(t *testing.T, r *race) {
+			first, _ := r.strangerFirst()
+			wantCode(t, "the owner's browser", r.verify(first, Proof{Browser: r.owner.Browser}), fault.Validation)
+			wantCode(t, "no browser at all", r.verify(first, Proof{}), fault.Validation)
+			wantCode(t, "the owner's password", r.verify(first, Proof{Password: ownersPassword}), fault.AuthenticationRequired)
+			must(t, "another password by the same link", r.reset(first))
+		},
+		"the stranger first, the owner's link": func(t *testing.T, r *race) {
+			_, second := r.strangerFirst()
+			must(t, "set the password", r.reset(second))
+		},
+		"the stranger first, the owner's link to confirm alone": func(t *testing.T, r *race) {
+			_, second := r.strangerFirst()
+			wantCode(t, "the owner's browser", r.verify(second, Proof{Browser: r.owner.Browser}), fault.Validation)
+			wantCode(t, "the stranger's browser", r.verify(second, Proof{Browser: r.stranger.Browser}), fault.Validation)
+			must(t, "set the password", r.reset(second))
+		},
+		"the owner first, in her browser": func(t *testing.T, r *race) {
+			first, _ := r.ownerFirst()
+			must(t, "confirm", r.verify(first, Proof{Browser: r.owner.Browser}))
+		},
+		"the owner first, on her telephone": func(t *testing.T, r *race) {
+			first, _ := r.ownerFirst()
+			wantCode(t, "without a password", r.verify(first, Proof{}), fault.Validation)
+			wantCode(t, "a mistyped one", r.verify(first, Proof{Password: "mistyped words"}), fault.AuthenticationRequired)
+			must(t, "her own", r.verify(first, Proof{Password: ownersPassword}))
+		},
+		"the owner first, the mail about the second sign-up": func(t *testing.T, r *race) {
+			_, second := r.ownerFirst()
+			must(t, "set the password", r.reset(second))
+		},
+		"the stranger first, the owner asks for a link by mail": func(t *testing.T, r *race) {
+			r.strangerFirst()
+			must(t, "ask", r.RequestLink(t.Context(), r.email, home))
+			token := r.box.token(t, LinkPath)
+			claims, err := r.Claims(t.Context(), token)
+			want(t, "it says what it will remove", claims && err == nil, true)
+			_, err = r.UseLink(t.Context(), token, home)
+			must(t, "use", err)
+			must(t, "ask for a reset", r.RequestReset(t.Context(), r.email, home))
+			must(t, "set a password", r.reset(r.box.token(t, ResetPath)))
+		},
+		"the stranger first, the owner asks for a reset": func(t *testing.T, r *race) {
+			r.strangerFirst()
+			must(t, "ask", r.RequestReset(t.Context(), r.email, home))
+			must(t, "set a password", r.reset(r.box.token(t, ResetPath)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, func(t *testing.T, db *store.DB) {
+				r := &race{rig: newRig(t, db, func(c *Config) { c.VerifyFirst = true }), t: t, email: "ada@names.example"}
+				play(t, r)
+				must(t, "the owner's password", r.signIn(ownersPassword))
+				wantCode(t, "the stranger's password", r.signIn(strangersPassword), fault.AuthenticationRequired)
+				who, err := r.Find(t.Context(), r.email)
+				must(t, "find", err)
+				want(t, "verified", who.Verified, true)
+			})
+		})
+	}
+}
+
+// A link to confirm stays good for two days, and sets no password once the address is confirmed, when its account may
+// have been in use for long.
+func TestConfirmedAddressesAreNotTakenByOldLinks(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		r := &race{rig: newRig(t, db, nil), t: t, email: "ada@names.example"}
+		first, second := r.ownerFirst()
+		must(t, "confirm", r.verify(first, Proof{Browser: r.owner.Browser}))
+		wantCode(t, "the other link", r.reset(second), fault.InvalidToken)
+		must(t, "sign in", r.signIn(ownersPassword))
+	})
+}
+
+// A browser in which somebody signed up confirms nothing once the password was changed.
+func TestChangedPasswordsAreNotConfirmedByTheBrowserOfBefore(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		r, ctx := &race{rig: newRig(t, db, nil), t: t, email: "ada@names.example"}, t.Context()
+		p := r.signUp(ownersPassword)
+		token := r.box.token(t, VerifyPath)
+		_, s, err := r.StartSession(ctx, p.ID, home, "")
+		must(t, "start a session", err)
+		must(t, "change the password", r.ChangePassword(ctx, s, ownersPassword, strangersPassword, home))
+		wantCode(t, "confirm", r.verify(token, Proof{Browser: p.Browser}), fault.InvalidToken)
+	})
+}
+
+// What refuses the right password of an address that is not confirmed is what refuses a wrong one: the words, the
+// computations, the mail, and how the next attempts are slowed down.
+func TestUnconfirmedAddressesAreRefusedLikeWrongPasswords(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		r, ctx := newRig(t, db, func(c *Config) { c.VerifyFirst = true }), t.Context()
+		r.account("known@names.example")
+		_, err := r.SignUp(ctx, "fresh@names.example", strangersPassword, "", abroad)
+		must(t, "sign up", err)
+		r.box.next(t)
+		var said []string
+		emails := []string{"known@names.example", "fresh@names.example"}
+		for _, email := range emails {
+			for range freeByAccount + 1 {
+				before := r.hasher.runs.Load()
+				_, err := r.SignIn(ctx, email, strangersPassword, abroad)
+				wantCode(t, "sign in to "+email, err, fault.AuthenticationRequired)
+				said = append(said, err.Error())
+				want(t, email+": computations of Argon2id", r.hasher.runs.Load()-before, 1)
+			}
+		}
+		for _, s := range said {
+			want(t, "what is said", s, said[0])
+		}
+		want(t, "delay of the next", r.brake.delay(emails[1], placeOf(home)), r.brake.delay(emails[0], placeOf(home)))
+		r.post.close()
+		want(t, "mails", len(r.box.mail), 0)
+	})
+}

@@ -1,0 +1,100 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/store"
+)
+
+// StepUpLife is how long after a person has proved who they are their session may do what [Accounts.StepUp] guards.
+const StepUpLife = 10 * time.Minute
+
+// ErrStepUp is in the errors of [Accounts.StepUp], for errors.Is.
+var ErrStepUp = errors.New("the session is not freshly authenticated")
+
+// StepUp decides whether a session may change how its account is signed in to, carry off its data or delete it: it takes
+// an authentication within [StepUpLife], so that a session that was left open or stolen is not the whole account. It
+// fails with [ErrStepUp], as [fault.Forbidden]; the caller lets the person sign in once more, which starts another session.
+//
+// It guards, and is called by, [Accounts.BeginRegister], [Accounts.RemovePasskey], [Accounts.BeginLink],
+// [Accounts.Unlink], [Accounts.ChangePassword] where there is no password yet, [Accounts.Export] and [Accounts.Delete].
+func (a *Accounts) StepUp(s Session) error {
+	if a.Fresh(s) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrStepUp, fault.New(fault.Forbidden, "this takes a sign-in within the last %d minutes", int(StepUpLife.Minutes())).
+		WithHint("sign in again, then repeat it"))
+}
+
+// Fresh reports whether [Accounts.StepUp] lets the session pass.
+func (a *Accounts) Fresh(s Session) bool {
+	return s.AccountID != "" && a.now().Sub(s.AuthenticatedAt) < StepUpLife
+}
+
+// Means are the ways in which a person can sign in to an account.
+type Means struct {
+	Password   bool
+	Passkeys   int
+	Identities []Identity // at providers that are configured
+	Mail       bool       // links are mailed, not only written to the log
+}
+
+// Last reports whether a passkey or an identity is all there is, beside mail.
+func (m Means) Last() bool { return !m.Password && m.Passkeys+len(m.Identities) == 1 }
+
+// none reports whether there is nothing beside mail.
+func (m Means) none() bool { return !m.Password && m.Passkeys+len(m.Identities) == 0 }
+
+// Means returns how the account can be signed in to. It fails with [fault.NotFound].
+func (a *Accounts) Means(ctx context.Context, accountID string) (m Means, err error) {
+	err = a.db.Read(ctx, func(tx store.Tx) error {
+		m, err = a.means(ctx, tx, accountID)
+		return err
+	})
+	if err != nil {
+		return Means{}, fmt.Errorf("read the means of signing in: %w", err)
+	}
+	return m, nil
+}
+
+func (a *Accounts) means(ctx context.Context, tx store.Tx, accountID string) (Means, error) {
+	row, err := a.mustFind(ctx, tx, accountID)
+	if err != nil {
+		return Means{}, err
+	}
+	m := Means{Password: row.password != "", Mail: a.mails}
+	if a.passkeys != nil {
+		if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM account_passkeys WHERE account_id = $1`, accountID).Scan(&m.Passkeys); err != nil {
+			return Means{}, err
+		}
+	}
+	linked, err := a.identities(ctx, tx, accountID)
+	for _, i := range linked {
+		if _, err := a.upstream(i.Provider); err == nil {
+			m.Identities = append(m.Identities, i)
+		}
+	}
+	return m, err
+}
+
+// Warned says whether a person was told, before removing the last means of signing in, that a mailed link is what
+// remains.
+type Warned bool
+
+// afterRemoval refuses what left an account that cannot be signed in to, or, without a warning, only by mail.
+func (a *Accounts) afterRemoval(ctx context.Context, tx store.Tx, accountID string, warned Warned) error {
+	m, err := a.means(ctx, tx, accountID)
+	switch {
+	case err != nil || !m.none():
+		return err
+	case !m.Mail:
+		return fault.New(fault.Conflict, "this is the only way to sign in to the account").WithHint("set a password first, or add a passkey")
+	case !bool(warned):
+		return fault.New(fault.Conflict, "this is the last way to sign in beside a link by mail").WithHint("confirm that a mailed link is all that will remain")
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package account
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+// sensitive is everything that [Accounts.StepUp] guards. The account of the session has no password.
+var sensitive = map[string]func(r *rig, s Session) error{
+	"begin to add a passkey": func(r *rig, s Session) error { _, _, err := r.BeginRegister(r.t.Context(), s); return err },
+	"remove a passkey":       func(r *rig, s Session) error { return r.RemovePasskey(r.t.Context(), s, "pk_1", true, home) },
+	"begin to link an account elsewhere": func(r *rig, s Session) error {
+		_, _, err := r.BeginUpstream(r.t.Context(), "example", s, "")
+		return err
+	},
+	"unlink an account elsewhere": func(r *rig, s Session) error {
+		return r.Unlink(r.t.Context(), s, "example", "person-1", true, home)
+	},
+	"set the first password": func(r *rig, s Session) error { return r.ChangePassword(r.t.Context(), s, "", passphrase, home) },
+	"export the data":        func(r *rig, s Session) error { _, err := r.Export(r.t.Context(), s, home); return err },
+	"delete the account":     func(r *rig, s Session) error { return r.Delete(r.t.Context(), s) },
+}
+
+// Sessions knew when their person had signed in, and nothing asked.
+func TestSensitiveActionsTakeARecentSignIn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		p.Claims["email"] = "ada@names.example"
+		who, err := r.pass(t, p, "", "")
+		must(t, "sign up at the provider", err)
+		token := r.session(who.ID)
+		r.clock.advance(StepUpLife - time.Microsecond)
+		s, err := r.Session(ctx, token)
+		must(t, "read the session", err)
+		want(t, "fresh a moment before ten minutes", r.Fresh(s), true)
+		r.clock.advance(time.Microsecond)
+		s, err = r.Session(ctx, token) // which lets it last, and not as freshly authenticated
+		must(t, "read the session again", err)
+		for what, do := range sensitive {
+			err := do(r, s)
+			if !errors.Is(err, ErrStepUp) || !fault.Is(err, fault.Forbidden) {
+				t.Errorf("%s, ten minutes later: got %v, want %v", what, err, ErrStepUp)
+			}
+			if err := do(r, Session{}); !errors.Is(err, ErrStepUp) && what != "begin to link an account elsewhere" && what != "set the first password" {
+				t.Errorf("%s without a session: got %v, want %v", what, err, ErrStepUp)
+			}
+		}
+		for what, do := range sensitive {
+			if err := do(r, r.fresh(who.ID)); errors.Is(err, ErrStepUp) {
+				t.Errorf("%s, just signed in: got %v", what, err)
+			}
+			if what == "delete the account" || what == "set the first password" { // which took the account, or gave it a password
+				must(t, "come back", func() error { who, err = r.pass(t, p, "", ""); return err }())
+				must(t, "take the password", r.db.Tx(ctx, func(tx store.Tx) error { return setPassword(ctx, tx, who.ID, "") }))
+			}
+		}
+		_, err = r.SignIn(ctx, who.Email, passphrase, home)
+		wantCode(t, "a password that was taken", err, fault.AuthenticationRequired)
+	})
+}
+
+// Every change of the ways into an account is told to its owner by mail, however many mails there were.
+func TestChangesAreToldByMail(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		r, ctx, d := newRig(t, db, withProvider(p)), t.Context(), newDevice()
+		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
+		who := r.account("ada@names.example")
+		for r.ration.mailTo.add(who.Email, time.Now()) { // the ration is used up
+		}
+		told := func(what string, l letter) {
+			t.Helper()
+			m := r.box.next(t)
+			want(t, "mail about "+what, m.Subject, l.subject)
+			want(t, "to", m.To, who.Email)
+		}
+		key := d.register(t, r, who.ID, "Laptop")
+		told("a passkey", passkeyAddedMail)
+		must(t, "remove", r.RemovePasskey(ctx, r.fresh(who.ID), key.ID, false, home))
+		told("a passkey less", passkeyRemovedMail)
+		_, err := r.pass(t, p, who.ID, "")
+		must(t, "link", err)
+		told("a link", linkedMail)
+		_, err = r.pass(t, p, "", "")
+		must(t, "sign in there, which is no change", err)
+		must(t, "unlink", r.Unlink(ctx, r.fresh(who.ID), "example", "person-1", false, home))
+		told("a link less", unlinkedMail)
+		must(t, "change the password", r.ChangePassword(ctx, r.fresh(who.ID), passphrase, "a fresh password", home))
+		told("another password", changedMail)
+		must(t, "take the password", r.db.Tx(ctx, func(tx store.Tx) error { return setPassword(ctx, tx, who.ID, "") }))
+		must(t, "set the first password", r.ChangePassword(ctx, r.fresh(who.ID), "", passphrase, home))
+		told("the first password", firstPasswordMail)
+		p.Claims["email"], p.Claims["email_verified"] = who.Email, true
+		_, err = r.pass(t, p, "", "")
+		must(t, "sign in at a provider that knows the address", err)
+		told("a link that came by the address", linkedMail)
+		must(t, "delete", r.Delete(ctx, r.fresh(who.ID)))
+		told("the end", deletedMail)
+	})
+}
+
+func TestTheLastMeansOfSigningIn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		ctx := t.Context()
+		mailed, logged := newRig(t, db, nil), newRig(t, db, func(c *Config) { c.Mail = nil })
+		for name, r := range map[string]*rig{"mailed": mailed, "logged": logged} {
+			who, d, other := r.account(name+"@names.example"), newDevice(), newDevice()
+			first, second := d.register(t, r, who.ID, "one"), other.register(t, r, who.ID, "two")
+			must(t, "take the password", r.db.Tx(ctx, func(tx store.Tx) error { return setPassword(ctx, tx, who.ID, "") }))
+			must(t, "remove one of two", r.RemovePasskey(ctx, r.fresh(who.ID), first.ID, false, home))
+			m, err := r.Means(ctx, who.ID)
+			must(t, "means", err)
+			if !m.Last() || m.Passkeys != 1 || m.Password || m.Mail != (r == mailed) {
+				t.Errorf("%s: got the means %+v", name, m)
+			}
+			wantCode(t, name+": the last without a warning", r.RemovePasskey(ctx, r.fresh(who.ID), second.ID, false, home), fault.Conflict)
+			err = r.RemovePasskey(ctx, r.fresh(who.ID), second.ID, true, home)
+			if r == mailed {
+				must(t, name+": the last with one", err)
+			} else {
+				wantCode(t, name+": the last with one", err, fault.Conflict)
+			}
+			keys, err := r.Passkeys(ctx, who.ID)
+			must(t, "passkeys", err)
+			want(t, name+": passkeys left", len(keys) == 0, r == mailed)
+		}
+	})
+}
+
+// Whoever got in may have added a passkey or a link of their own, which a new password alone left in place.
+func TestResetRemovesPasskeysAndLinks(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		p.Claims["email"], p.Claims["email_verified"] = "thief@other.example", false
+		for name, keep := range map[string]bool{"kept": true, "removed": false} {
+			who := r.account(name + "@names.example")
+			newDevice().register(t, r, who.ID, "thief's")
+			p.Claims["sub"] = name
+			_, err := r.pass(t, p, who.ID, "")
+			must(t, "link", err)
+			var token string
+			must(t, "mint", r.db.Tx(ctx, func(tx store.Tx) (err error) {
+				token, err = r.newToken(ctx, tx, toReset, who.ID)
+				return err
+			}))
+			_, err = r.ResetPassword(ctx, Reset{Token: token, Password: "a fresh password", KeepOthers: keep}, home)
+			must(t, "reset", err)
+			m, err := r.Means(ctx, who.ID)
+			must(t, "means", err)
+			want(t, name+": passkeys and links", m.Passkeys+len(m.Identities), map[bool]int{true: 2, false: 0}[keep])
+		}
+	})
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		r, ctx := newRig(t, db, nil), t.Context()
+		who := r.account("ada@names.example")
+		r.session(who.ID)
+		key := newDevice().register(t, r, who.ID, "Laptop")
+		record, err := r.Export(ctx, r.fresh(who.ID), home)
+		must(t, "export", err)
+		if record.Account != who || !record.HasPassword || len(record.Sessions) != 1 || len(record.Passkeys) != 1 || record.Passkeys[0].ID != key.ID || len(record.Identities) != 0 {
+			t.Errorf("got %+v", record)
+		}
+		for range 6 {
+			must(t, "record", r.Record(ctx, Entry{AccountID: who.ID, What: AppConnected, Detail: "Shop"}))
+		}
+		all, err := r.Log(ctx, who.ID, maxLog)
+		must(t, "log", err)
+		slices.Reverse(all)
+		var paged []Entry
+		for last := (Entry{}); ; last = paged[len(paged)-1] {
+			part, err := r.LogAfter(ctx, who.ID, last, 2)
+			must(t, "log after", err)
+			if len(part) == 0 {
+				break
+			}
+			paged = append(paged, part...)
+		}
+		if !slices.Equal(paged, all) || len(paged) < 9 {
+			t.Errorf("in parts: got %+v, want %+v", paged, all)
+		}
+	})
+}

@@ -1,0 +1,137 @@
+package pages_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/namewharf/namewharf/internal/openid"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/serve/pages"
+)
+
+// confirmFirst lets nobody sign in before the address is confirmed, as where a mail server is configured.
+func confirmFirst(a *account.Config, _ *pages.Config) { a.VerifyFirst = true }
+
+const (
+	strangersPassword = "the stranger's own words"
+	ownersPassword    = "the owner's own words"
+)
+
+func (p *person) signUpWith(email, password string) page {
+	p.Helper()
+	return p.post("/signup", url.Values{"email": {email}, "password": {password}})
+}
+
+func (p *person) signInWith(email, password string) page {
+	p.Helper()
+	return p.post("/signin", url.Values{"email": {email}, "password": {password}})
+}
+
+// mails waits until as many mails have come, and for a moment in which no further one may come.
+func (w *town) mails(n int) (all []account.Message) {
+	w.Helper()
+	for range n {
+		select {
+		case m := <-w.mail:
+			all = append(all, m)
+		case <-time.After(10 * time.Second):
+			w.Fatalf("got %d mails within 10 s, want %d", len(all), n)
+		}
+	}
+	return all
+}
+
+// A stranger signs up with the address of somebody else, and its owner signs up after. Whatever mail the owner then
+// gets, and whatever button of it she presses, the stranger's password and sessions stay void. The confirmation that a
+// sign-in attempt of the stranger mailed, and a button that asked for nothing, once made them valid, and the owner's own
+// password invalid.
+func TestConfirmingBlessesNoStranger(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, confirmFirst)
+	stranger, owner := w.person(), w.person()
+	stranger.want("the stranger signs up", stranger.signUpWith(ada, strangersPassword), http.StatusOK)
+	owner.want("the owner signs up", owner.signUpWith(ada, ownersPassword), http.StatusOK)
+	mails := w.mails(2)
+	stranger.want("the stranger tries to sign in", stranger.signInWith(ada, strangersPassword), http.StatusForbidden)
+	owner.post("/forgot", url.Values{"email": {"nobody@names.example"}}) // is behind whatever the attempt mailed
+	w.accounts.Close()
+	close(w.mail)
+	for m := range w.mail {
+		mails = append(mails, m)
+	}
+	if len(mails) != 2 {
+		t.Errorf("a sign-in attempt mailed %q", mails[len(mails)-1].Subject)
+	}
+	for _, link := range linksTo(account.VerifyPath, mails...) {
+		owner.post("/verify", url.Values{"token": {owner.open(link).field("token")}})
+	}
+	got := stranger.signInWith(ada, strangersPassword)
+	stranger.want("the stranger signs in once the owner has pressed each button", got, http.StatusForbidden)
+}
+
+// linksTo are the links to a path in mails.
+func linksTo(path string, mails ...account.Message) (links []string) {
+	for _, m := range mails {
+		for word := range strings.FieldsSeq(m.Text) {
+			if u, err := url.Parse(word); err == nil && u.Path == path {
+				links = append(links, word)
+			}
+		}
+	}
+	return links
+}
+
+// Who signs up with an address and then tries to sign in learnt from the answer whether the address had an account.
+func TestSignUpThenSignInTellsNothing(t *testing.T) {
+	t.Parallel()
+	w := newTown(t, confirmFirst)
+	if _, err := w.accounts.Create(t.Context(), ada, ownersPassword); err != nil {
+		t.Fatal(err)
+	}
+	var answers []page
+	for _, email := range []string{ada, "bob@names.example"} {
+		p := w.person()
+		up, in := p.signUpWith(email, strangersPassword), p.signInWith(email, strangersPassword)
+		for _, a := range []page{up, in} {
+			a.text = strings.ReplaceAll(a.text, email, "E")
+			answers = append(answers, a)
+		}
+	}
+	for i, what := range []string{"sign-up", "sign-in after it"} {
+		if a, b := answers[i], answers[2+i]; a.status != b.status || a.text != b.text {
+			t.Errorf("%s: for an address with an account got %d\n%s\nfor a fresh one %d\n%s", what, a.status, a.text, b.status, b.text)
+		}
+	}
+}
+
+// A session is stolen from a desk long after its owner signed in.
+func TestStaleSessionsMayNotChangeHowOneSignsIn(t *testing.T) {
+	t.Parallel()
+	provider := openid.Start(t)
+	var ahead atomic.Int64
+	w := newTown(t, func(a *account.Config, c *pages.Config) {
+		withProvider(provider)(a, c)
+		a.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	})
+	p := w.resident()
+	p.want("link, just signed in", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Go on at Example")
+	ahead.Store(int64(10 * time.Minute))
+	for path, form := range map[string]url.Values{
+		"/account/security/link":   {"provider": {"example"}},
+		"/account/security/unlink": {"provider": {"example"}, "subject": {"person-1"}},
+		"/account/passkeys/remove": {"passkey": {"pk_1"}},
+		"/account/delete":          {},
+		"/account/export":          {},
+	} {
+		got := p.post(path, form)
+		to, _ := url.Parse(got.header.Get("Location"))
+		if got.status != http.StatusSeeOther || to.Path != "/signin/again" {
+			t.Errorf("%s, ten minutes later: got %d to %q, want the page that asks who it is", path, got.status, to)
+		}
+	}
+}

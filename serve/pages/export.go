@@ -1,0 +1,253 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/oauthas"
+)
+
+// exportedAtOnce is how many rows of a list are read at a time.
+const exportedAtOnce = 500
+
+func (p *Pages) showExport(*visit) (answer, error) {
+	return answer{page: "export", title: "Export your data"}, nil
+}
+
+// export sends everything that is kept about the account as one JSON object. Lists without a small bound are read and
+// written part by part; where one cannot be read to its end, the connection breaks, so that a browser does not take
+// the file for whole.
+func (p *Pages) export(v *visit) (answer, error) {
+	record, err := p.accounts.Export(v.Context(), v.session, v.from)
+	if stale := stepUpAt(err, exportPath); stale != nil {
+		return *stale, nil
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	apps, err := p.oauth.Grants(v.Context(), v.session.AccountID)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{file: func(w io.Writer) error {
+		f := &jsonFile{w: w}
+		f.members(profileOf(record, apps))
+		p.exportLists(v, f)
+		return f.end()
+	}, filename: "namewharf-account.json"}, nil
+}
+
+func (p *Pages) exportLists(v *visit, f *jsonFile) {
+	ctx, id := v.Context(), v.session.AccountID
+	exportList(f, "securityLog", func(last account.Entry) ([]account.Entry, error) {
+		return p.accounts.LogAfter(ctx, id, last, exportedAtOnce)
+	}, func(e account.Entry) any {
+		return exportedEvent{At: e.At, What: string(e.What), Detail: e.Detail, From: e.From, Times: e.Times}
+	})
+	if p.names == nil {
+		return
+	}
+	exportList(f, "domains", func(last portfolio.Claim) ([]portfolio.Claim, error) {
+		claims, _, err := p.names.List(ctx, id, last.Domain, exportedAtOnce)
+		return claims, err
+	}, func(c portfolio.Claim) any {
+		return exportedDomain{
+			Domain: c.Domain.String(), Status: string(c.Status), Proof: c.Proof, Price: priceText(c.Price), Added: c.Added,
+			Verified: c.VerifiedAt, Registrar: c.Registration.Registrar, Registered: c.Registration.Created, Expires: c.Registration.Expires,
+		}
+	})
+	exportList(f, "listings", func(last portfolio.Listing) ([]portfolio.Listing, error) {
+		return p.names.Listings(ctx, id, last, exportedAtOnce)
+	}, func(l portfolio.Listing) any {
+		return exportedListing{ID: l.ID, Domain: l.Domain.String(), Status: l.Status, Price: priceText(l.Price), Listed: l.ListedAt, Updated: l.UpdatedAt}
+	})
+	exportList(f, "domainEvents", func(last portfolio.Event) ([]portfolio.Event, error) {
+		return p.names.Events(ctx, id, last, exportedAtOnce)
+	}, func(e portfolio.Event) any {
+		return exportedEvent{At: e.At, What: string(e.Kind), Domain: e.Domain.String(), Detail: e.Detail}
+	})
+}
+
+// What stands in the file. Times are RFC 3339 in UTC; what is not known is left out.
+type (
+	profile struct {
+		ID          string             `json:"accountId"`
+		Email       string             `json:"email"`
+		Verified    bool               `json:"emailVerified"`
+		Created     time.Time          `json:"created"`
+		HasPassword bool               `json:"hasPassword"`
+		Sessions    []exportedSession  `json:"sessions"`
+		Passkeys    []exportedPasskey  `json:"passkeys"`
+		Identities  []exportedIdentity `json:"identities"`
+		Apps        []exportedApp      `json:"apps"`
+	}
+	exportedSession struct {
+		ID            string     `json:"id"`
+		Started       time.Time  `json:"started"`
+		LastSeen      time.Time  `json:"lastSeen"`
+		Authenticated time.Time  `json:"authenticated"`
+		Expires       time.Time  `json:"expires"`
+		From          netip.Addr `json:"address,omitzero"`
+		UserAgent     string     `json:"userAgent,omitzero"`
+	}
+	exportedPasskey struct {
+		ID      string    `json:"id"`
+		Name    string    `json:"name"`
+		Created time.Time `json:"created"`
+		Used    time.Time `json:"lastUsed,omitzero"`
+		Synced  bool      `json:"onSeveralDevices"`
+	}
+	exportedIdentity struct {
+		Provider string    `json:"provider"`
+		Subject  string    `json:"subject"`
+		Linked   time.Time `json:"linked"`
+	}
+	exportedApp struct {
+		ID          string    `json:"grantId"`
+		ClientID    string    `json:"clientId"`
+		Name        string    `json:"name,omitzero"`
+		RedirectURI string    `json:"redirectUri"`
+		Scopes      []string  `json:"scopes"`
+		Resources   []string  `json:"resources"`
+		Created     time.Time `json:"created"`
+		LastUsed    time.Time `json:"lastUsed"`
+		Expires     time.Time `json:"expires"`
+	}
+	exportedEvent struct {
+		At     time.Time  `json:"at"`
+		What   string     `json:"what"`
+		Domain string     `json:"domain,omitzero"`
+		Detail string     `json:"detail,omitzero"`
+		From   netip.Addr `json:"address,omitzero"`
+		Times  int        `json:"times,omitzero"`
+	}
+	exportedDomain struct {
+		Domain     string    `json:"domain"`
+		Status     string    `json:"status"`
+		Proof      string    `json:"proof"`
+		Price      string    `json:"price,omitzero"`
+		Added      time.Time `json:"added"`
+		Verified   time.Time `json:"verified,omitzero"`
+		Registrar  string    `json:"registrar,omitzero"`
+		Registered time.Time `json:"registered,omitzero"`
+		Expires    time.Time `json:"expires,omitzero"`
+	}
+	exportedListing struct {
+		ID      string    `json:"id"`
+		Domain  string    `json:"domain"`
+		Status  string    `json:"status"`
+		Price   string    `json:"price"`
+		Listed  time.Time `json:"listed,omitzero"`
+		Updated time.Time `json:"updated"`
+	}
+)
+
+func profileOf(r account.Record, apps []oauthas.Grant) profile {
+	p := profile{
+		ID: r.Account.ID, Email: r.Account.Email, Verified: r.Account.Verified, Created: r.Account.Created, HasPassword: r.HasPassword,
+		Sessions: []exportedSession{}, Passkeys: []exportedPasskey{}, Identities: []exportedIdentity{}, Apps: []exportedApp{},
+	}
+	for _, s := range r.Sessions {
+		p.Sessions = append(p.Sessions, exportedSession{s.ID, s.Started, s.LastSeen, s.AuthenticatedAt, s.Expires, s.From, s.UserAgent})
+	}
+	for _, k := range r.Passkeys {
+		p.Passkeys = append(p.Passkeys, exportedPasskey{k.ID, k.Name, k.Created, k.Used, k.Synced})
+	}
+	for _, i := range r.Identities {
+		p.Identities = append(p.Identities, exportedIdentity{i.Provider, i.Subject, i.Linked})
+	}
+	for _, g := range apps {
+		p.Apps = append(p.Apps, exportedApp{g.ID, g.ClientID, g.ClientName, g.RedirectURI, g.Scopes, g.Resources, g.Created, g.LastUsed, g.Expires})
+	}
+	return p
+}
+
+func priceText(a money.Amount) string {
+	if a == (money.Amount{}) {
+		return ""
+	}
+	return a.String()
+}
+
+// A jsonFile writes one JSON object. After a failure it writes nothing more.
+type jsonFile struct {
+	w   io.Writer
+	err error
+}
+
+func (f *jsonFile) text(s string) {
+	if f.err == nil {
+		_, f.err = io.WriteString(f.w, s)
+	}
+}
+
+func (f *jsonFile) value(v any) {
+	b, err := json.Marshal(v)
+	if f.err == nil {
+		f.err = err
+	}
+	f.text(string(b))
+}
+
+// members begins the object with the members of v, which is a struct with some.
+func (f *jsonFile) members(v any) {
+	b, err := json.Marshal(v)
+	if f.err == nil {
+		f.err = err
+	}
+	if f.err == nil {
+		f.text(string(b[:len(b)-1]))
+	}
+}
+
+func (f *jsonFile) end() error {
+	f.text("}\n")
+	return f.err
+}
+
+// exportList writes a list as a member, one row a line. Next reads what follows the last row, and nothing at the end.
+func exportList[T any](f *jsonFile, name string, next func(last T) ([]T, error), row func(T) any) {
+	f.text(",\n\"" + name + "\":[")
+	var last T
+	for first := true; f.err == nil; {
+		rows, err := next(last)
+		if err != nil {
+			f.err = fmt.Errorf("export %s: %w", name, err)
+			return
+		}
+		for _, r := range rows {
+			if !first {
+				f.text(",")
+			}
+			first = false
+			f.text("\n")
+			f.value(row(r))
+		}
+		if len(rows) < exportedAtOnce {
+			break
+		}
+		last = rows[len(rows)-1]
+	}
+	f.text("]")
+}
+
+// sendFile sends a file to be kept.
+func (p *Pages) sendFile(v *visit, a answer) {
+	h := v.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Disposition", `attachment; filename="`+a.filename+`"`)
+	v.w.WriteHeader(http.StatusOK)
+	if err := a.file(v.w); err != nil {
+		if v.Context().Err() == nil {
+			p.door.Report(v.Context(), err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
