@@ -11,12 +11,19 @@ import (
 type Suffixes struct {
 	delegated map[string]bool
 	added     map[string]bool
+	ascii     map[string]bool // those whose registries take no internationalized names
 }
 
 // NewSuffixes takes the delegated top-level domains and the suffixes that the operator adds, both in A-label form.
-// An added suffix may be longer than the listed one (the longest wins) or not be delegated at all.
-func NewSuffixes(delegated, added []string) *Suffixes {
-	s := &Suffixes{delegated: make(map[string]bool, len(delegated)), added: make(map[string]bool, len(added))}
+// An added suffix may be longer than the listed one (the longest wins) or not be delegated at all. Under those in asciiOnly
+// no internationalized name is registered.
+func NewSuffixes(delegated, added []string, asciiOnly ...string) *Suffixes {
+	s := &Suffixes{
+		delegated: make(map[string]bool, len(delegated)), added: make(map[string]bool, len(added)), ascii: make(map[string]bool, len(asciiOnly)),
+	}
+	for _, a := range asciiOnly {
+		s.ascii[a] = true
+	}
 	for _, d := range delegated {
 		s.delegated[d] = true
 	}
@@ -52,9 +59,37 @@ func (s *Suffixes) Known(suffix Name) bool {
 	return known && got == suffix
 }
 
-// Registrable returns the name that is registered when n is used, one label under its suffix:
-// "www.a.co.uk" gives "a.co.uk". It refuses with an [*Error] a bare suffix and a name under an unknown one.
+// Registrable is [Suffixes.Split] that also refuses a label which the suffix's registry does not take: one that IDNA 2008
+// has no place for, and any internationalized one under a suffix without them.
 func (s *Suffixes) Registrable(n Name) (registrable, suffix Name, err error) {
+	registrable, suffix, err = s.Split(n)
+	if err == nil {
+		err = s.Check(registrable, suffix)
+	}
+	if err != nil {
+		return Name{}, Name{}, err
+	}
+	return registrable, suffix, nil
+}
+
+// Check refuses, with an [*Error], a registrable name whose label the registry of its suffix does not take.
+func (s *Suffixes) Check(registrable, suffix Name) error {
+	label := registrable.Label()
+	if !strings.HasPrefix(label, "xn--") {
+		return nil
+	}
+	if err := registrableLabel(label); err != nil {
+		return err
+	}
+	if s.ascii[suffix.ascii] {
+		return &Error{"holds letters other than a to z, which the registry of " + suffix.ascii + " does not take"}
+	}
+	return nil
+}
+
+// Split returns the name that is registered when n is used, one label under its suffix:
+// "www.a.co.uk" gives "a.co.uk". It refuses with an [*Error] a bare suffix and a name under an unknown one.
+func (s *Suffixes) Split(n Name) (registrable, suffix Name, err error) {
 	suffix, known := s.Of(n)
 	if !known {
 		return Name{}, Name{}, &Error{"has an unknown suffix; it is not a delegated top-level domain"}

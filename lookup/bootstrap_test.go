@@ -98,6 +98,7 @@ type noTable struct{}
 func (noTable) Delegated() []string  { return []string{"com"} }
 func (noTable) RDAP(string) []string { return []string{"https://built-in.example/"} }
 func (noTable) WHOIS(string) string  { return "" }
+func (noTable) ASCIIOnly() []string  { return nil }
 
 // TestBootstrapInForce shows that a refreshed entry replaces the built-in one, and that neither a page of HTML nor
 // an endless body does.

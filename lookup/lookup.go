@@ -79,6 +79,7 @@ type Table interface {
 	Delegated() []string         // the delegated top-level domains
 	RDAP(suffix string) []string // base URLs; none: no RDAP
 	WHOIS(suffix string) string  // host or host:port; empty: no WHOIS
+	ASCIIOnly() []string         // the suffixes, longer ones too, that take no internationalized names
 }
 
 // A Zone tells which names are delegated, from zone files. A false "present" must be impossible to tell from chance,

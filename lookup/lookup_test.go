@@ -31,6 +31,7 @@ type table struct {
 func (table) Delegated() []string           { return []string{"com", "org", "de", "uk", "app", "io", "arpa"} }
 func (t table) RDAP(suffix string) []string { return t.rdap[suffix] }
 func (t table) WHOIS(suffix string) string  { return t.whois[suffix] }
+func (table) ASCIIOnly() []string           { return []string{"app"} }
 
 // start returns a service that asks what the registry says and nothing else.
 func start(t testing.TB, r lookup.Registry, change ...func(*lookup.Config)) *lookup.Service {

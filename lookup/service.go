@@ -50,7 +50,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg:       cfg,
-		suffixes:  fqdn.NewSuffixes(cfg.Suffixes.Delegated(), cfg.Registry.suffixes()),
+		suffixes:  fqdn.NewSuffixes(cfg.Suffixes.Delegated(), cfg.Registry.suffixes(), cfg.Suffixes.ASCIIOnly()...),
 		delegated: map[string]bool{},
 		guard: guard.New(guard.Config{
 			Allow:     cfg.Registry.Allow,
@@ -104,12 +104,15 @@ func (s *Service) Close() {
 func (s *Service) Suffixes() *fqdn.Suffixes { return s.suffixes }
 
 // Verdict says whether the registrable name of name is free: "www.a.co.uk" asks for "a.co.uk". It never fails: a
-// bare suffix and a name under an unknown one are [Invalid], and what is not known when ctx or the time of a search
-// ends is [Unknown].
+// bare suffix, a name under an unknown one and a label that its registry does not take are [Invalid], and what is not known
+// when ctx or the time of a search ends is [Unknown].
 func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
-	registrable, suffix, err := s.suffixes.Registrable(name)
+	registrable, suffix, err := s.suffixes.Split(name)
 	if err != nil {
-		return s.invalid(name, err)
+		return s.invalid(name, fqdn.Name{}, "suffix", err)
+	}
+	if err := s.suffixes.Check(registrable, suffix); err != nil {
+		return s.invalid(registrable, suffix, "label", err)
 	}
 	if v, ok := s.verdicts.Get(registrable); ok {
 		return v
@@ -128,7 +131,7 @@ func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
 }
 
 // Domain looks the registrable name of name up: its verdict and what is published about it. It fails with a
-// fault.Validation for a bare suffix and an unknown one, without a call, and with the context's error when that is
+// fault.Validation for a bare suffix, an unknown one and a label that the registry does not take, without a call, and with the context's error when that is
 // cancelled. What is not known in time is an Answer of status [Unknown], not an error.
 func (s *Service) Domain(ctx context.Context, name fqdn.Name) (Answer, error) {
 	registrable, suffix, err := s.suffixes.Registrable(name)
@@ -172,11 +175,11 @@ func (s *Service) during(ctx context.Context, budget time.Duration) (context.Con
 	return ctx, func() { stop(); cancel() }
 }
 
-func (s *Service) invalid(name fqdn.Name, err error) Verdict {
+func (s *Service) invalid(name, suffix fqdn.Name, code string, err error) Verdict {
 	now := s.cfg.Now().UTC()
 	return Verdict{
-		Name: name, Status: Invalid, Confidence: ByNone, Reason: err.Error(),
-		Evidence:  []Evidence{{Source: "rules", Code: "suffix"}},
+		Name: name, Suffix: suffix, Status: Invalid, Confidence: ByNone, Reason: err.Error(),
+		Evidence:  []Evidence{{Source: "rules", Code: code}},
 		CheckedAt: now, FreshUntil: now.Add(invalidLife),
 	}
 }

@@ -165,6 +165,31 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestNamesThatNobodyCanHave looks for labels that no registry takes. Registries say "not found" of them, so that they
+// were called available.
+func TestNamesThatNobodyCanHave(t *testing.T) {
+	t.Parallel()
+	base, requests := serveRDAP(t, reply(404, rdapJSON, `{}`))
+	s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {base}, "app": {base}, "harbour": {base}}})
+	for _, name := range []string{"😀.com", "i❤\ufe0fyou.com", "xn--e28h.com", "☃.harbour", "a・b.com", "bücher.app", "www.😀.com"} {
+		v := verdict(s, name)
+		if v.Status != lookup.Invalid || v.Confidence != lookup.ByNone || v.Reason == "" || v.Suffix.IsZero() || len(v.Evidence) != 1 || v.Evidence[0].Code != "label" {
+			t.Errorf("Verdict(%s): got %+v, want invalid with a reason", name, v)
+		}
+		if _, err := s.Domain(t.Context(), fqdn.MustParse(name)); !fault.Is(err, fault.Validation) || fault.From(err).Fields[0].Field != "domain" {
+			t.Errorf("Domain(%s): got %v, want a validation error of the field domain", name, err)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("got %d requests, want 0", n)
+	}
+	for _, name := range []string{"bücher.com", "пример.harbour", "😀.ember.com"} {
+		if v := verdict(s, name); v.Status != lookup.Available {
+			t.Errorf("Verdict(%s): got %+v, want available", name, v)
+		}
+	}
+}
+
 // TestOperator shows which servers are asked about which suffix.
 func TestOperator(t *testing.T) {
 	t.Parallel()

@@ -206,6 +206,9 @@ func parseDomain(cell string, suffix func(fqdn.Name) error) (string, error) {
 	if name.Dots() == 0 {
 		return "", errors.New("has no suffix; write a full name such as example.com")
 	}
+	if err := name.Registrable(); err != nil {
+		return "", err
+	}
 	if suffix != nil {
 		if err := suffix(name); err != nil {
 			return "", err

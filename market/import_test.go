@@ -258,6 +258,17 @@ func TestImportAsksAboutSuffixes(t *testing.T) {
 	}
 }
 
+// Names that nobody can have are not for sale, whatever their suffix.
+func TestImportRefusesLabelsThatNobodyCanHave(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t, store.Config{Temporary: true})
+	r, err := market.Import(t.Context(), db, strings.NewReader("domain,price_cents\nbücher.com,5\n😀.com,5\nxn--e28h.example,5\na・b.test,5\nパン・コーヒー.test,5\n"),
+		market.ImportOptions{Environment: market.Live})
+	if err != nil || badOf(r) != "3 domain|4 domain|5 domain" {
+		t.Errorf("import = %+v, %v; want lines 3, 4 and 5 bad", r, err)
+	}
+}
+
 func TestDemoIsGood(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t, store.Config{Temporary: true})

@@ -1,6 +1,10 @@
 package partner
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/namewharf/namewharf/fault"
+)
 
 // A partner's day, from the search to the refund.
 func TestDay(t *testing.T) {
@@ -24,5 +28,18 @@ func TestDay(t *testing.T) {
 		s.ok(s.post(root+"/refunds", `{"order_id":"`+id+`","reason":"second thoughts"}`), 201)
 		s.ok(s.get(root+"/events?limit=2"), 200)
 		s.ok(s.post(root+"/sandbox/clock", `{"advance_seconds":60}`), 200)
+	})
+}
+
+// Names that nobody can have are a mistake of the caller, not names that are not listed.
+func TestLabelsThatNobodyCanHave(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *stand) {
+		for _, path := range []string{"/availability?domain=%F0%9F%98%80.example", "/pricing?domain=xn--e28h.example", "/domains/xn--e28h.example"} {
+			s.want(s.get(root+path), 400, fault.Validation)
+		}
+		s.want(s.post(root+"/quotes", `{"domain":"😀.example"}`), 400, fault.Validation)
+		s.want(s.order(`{"domain":"😀.example","expected_price":100,"currency":"USD","buyer":{"email":"a@b.example"}}`), 400, fault.Validation)
+		s.ok(s.get(root+"/availability?domain=b%C3%BCcher.example"), 200)
 	})
 }

@@ -92,6 +92,9 @@ func (DomainText) Schema() *jsonschema.Schema {
 
 func (d DomainText) parse(field string) (fqdn.Name, error) {
 	name, err := fqdn.Parse(string(d))
+	if err == nil {
+		err = name.Registrable()
+	}
 	if err != nil {
 		return fqdn.Name{}, fault.Invalid(field, "%s", err.Error())
 	}

@@ -111,7 +111,10 @@ func (d *Desk) check(ctx context.Context, tx store.Tx, p Party, r Request, now t
 		return wanted{}, err
 	}
 	if r.Domain != "" {
-		if w.domain, err = fqdn.Parse(r.Domain); err != nil {
+		if w.domain, err = fqdn.Parse(r.Domain); err == nil {
+			err = w.domain.Registrable()
+		}
+		if err != nil {
 			return wanted{}, fault.Invalid("domain", "%s", err.Error())
 		}
 	}

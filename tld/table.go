@@ -11,6 +11,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/op"
 )
 
 // A Table is the facts about suffixes: all delegated top-level domains, the registration rules of some suffixes, and
@@ -94,6 +95,18 @@ func (t *Table) RDAPSource(tld string) RDAPSource { return t.delegated[tld].RDAP
 
 // WHOIS returns the host name of the top-level domain's WHOIS server; empty where none is known.
 func (t *Table) WHOIS(tld string) string { return t.delegated[tld].WHOIS.Server }
+
+// ASCIIOnly returns the suffixes whose registries are known to take no internationalized names, by name.
+func (t *Table) ASCIIOnly() []string {
+	var all []string
+	for suffix, facts := range t.own {
+		if facts.Label.IDN == op.No {
+			all = append(all, suffix.String())
+		}
+	}
+	slices.Sort(all)
+	return all
+}
 
 // A tableReader reads a file of delegated, sold and rules blocks.
 type tableReader struct {

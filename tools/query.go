@@ -49,8 +49,8 @@ func (q Query) read(suffixes *fqdn.Suffixes) (subject, error) {
 	if suffixes.Known(name) { // co.uk
 		return subject{labels: []fqdn.Name{fqdn.MustParse(name.Label())}}, nil
 	}
-	exact, suffix, err := suffixes.Registrable(name)
-	if err != nil { // an unknown suffix: the label is what stands in front of the last dot
+	exact, suffix, err := suffixes.Split(name) // whose label may be one that nobody can have: the verdict says so
+	if err != nil {                            // an unknown suffix: the label is what stands in front of the last dot
 		above := name
 		for above.Dots() > 1 {
 			above = above.Parent()

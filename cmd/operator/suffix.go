@@ -22,7 +22,7 @@ type suffixList struct {
 
 func newSuffixList() suffixList {
 	roots := append([]string{"com", "net", "org"}, tld.DefaultTable().Delegated()...) // which are meant most often
-	return suffixList{fqdn.NewSuffixes(roots, rehearsal), append(roots, rehearsal...), tld.DefaultBook()}
+	return suffixList{fqdn.NewSuffixes(roots, rehearsal, tld.DefaultTable().ASCIIOnly()...), append(roots, rehearsal...), tld.DefaultBook()}
 }
 
 // listable says why a name cannot be listed because of its suffix, in words that complete "the domain …".

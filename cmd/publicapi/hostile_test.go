@@ -396,3 +396,39 @@ func (s *site) hangUp(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNamesThatNobodyCanHave asks for emoji and the like on the wire, with a registry behind that would call them free.
+func TestNamesThatNobodyCanHave(t *testing.T) {
+	t.Parallel()
+	s := open(t, "-rate-limits", "off")
+	for name, want := range map[string]string{
+		"😀.com": "emoji", "i❤\ufe0fyou.ws": "emoji", "xn--e28h.org": "emoji", "a・b.jp": "beside certain others", "bücher.us": "a to z", "пример.co.uk": "a to z",
+	} {
+		for what, r := range map[string]reply{
+			"search": s.do(t, "POST", search, `{"q":"`+name+`"}`),
+			"check":  s.do(t, "POST", "/api/domain/check", `{"domains":["`+name+`"]}`),
+		} {
+			var got struct {
+				Results []struct{ Status, Reason string }
+			}
+			if err := json.Unmarshal([]byte(r.text), &got); err != nil || r.StatusCode != 200 || len(got.Results) == 0 {
+				t.Fatalf("%s of %s: got %d %s", what, name, r.StatusCode, r.text)
+			}
+			if first := got.Results[0]; first.Status != "invalid" || !strings.Contains(first.Reason, want) {
+				t.Errorf("%s of %s: got %+v, want invalid, %q", what, name, first, want)
+			}
+			if want == "emoji" && strings.Contains(r.text, `"status":"available"`) {
+				t.Errorf("%s of %s: something is available: %s", what, name, r.text)
+			}
+		}
+		if r := s.do(t, "POST", whois, `{"domain":"`+name+`"}`); r.StatusCode != 400 || !strings.Contains(r.text, want) {
+			t.Errorf("look-up of %s: got %d %s, want 400, %q", name, r.StatusCode, r.text, want)
+		}
+	}
+	if r := s.do(t, "POST", search, `{"q":"bücher.com"}`); !strings.Contains(r.text, `"status":"registered"`) {
+		t.Errorf("search of bücher.com: got %s", r.text)
+	}
+	if r := s.do(t, "POST", whois, `{"domain":"bücher.com"}`); r.StatusCode != 200 {
+		t.Errorf("look-up of bücher.com: got %d", r.StatusCode)
+	}
+}
