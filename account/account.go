@@ -232,7 +232,7 @@ func (a *Accounts) Create(ctx context.Context, email, password string) (Account,
 	if err != nil {
 		return Account{}, err
 	}
-	hash, err := a.hashNew(ctx, email, password)
+	hash, err := a.hashNew(ctx, email, password, netip.Addr{})
 	if err != nil {
 		return Account{}, err
 	}

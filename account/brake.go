@@ -10,17 +10,22 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// How failed sign-ins slow down those that follow. A delay is served, then the password is looked at: so nobody is
-// locked out, neither by mistakes nor by an attacker's failures. The counts are those of this process and start afresh
-// with it.
+// How sign-ins slow down those that follow: failed ones soon, and many of any kind, since a right password costs us as
+// much as a wrong one. A delay is served, then the password is looked at: so nobody is locked out, neither by mistakes
+// nor by an attacker's failures. The counts are those of this process and start afresh with it.
 const (
-	freeByAccount = 5           // failures without consequence for an account...
-	accountEvery  = time.Minute // ...one of which is forgotten in this time
-	freeByAddress = 64          // the same for an address, behind which there may be an office
-	addressEvery  = 10 * time.Second
-	firstDelay    = 250 * time.Millisecond // doubles with each further failure
-	longestDelay  = 5 * time.Second
-	maxDelayed    = 16 // attempts from one address that may be serving a delay; more are refused
+	freeByAccount  = 5           // failures without consequence for an account...
+	accountEvery   = time.Minute // ...one of which is forgotten in this time
+	freeByAddress  = 64          // the same for an address, behind which there may be an office
+	addressEvery   = 10 * time.Second
+	triesByAccount = 20               // sign-ins to an account without consequence, whether they succeed or not...
+	accountTries   = 10 * time.Second // ...one of which is forgotten in this time
+	triesByAddress = 128              // the same for an address
+	addressTries   = 500 * time.Millisecond
+
+	firstDelay   = 250 * time.Millisecond // doubles with each further failure
+	longestDelay = 5 * time.Second
+	maxDelayed   = 16 // attempts from one address that may be serving a delay; more are refused
 )
 
 // A brake slows down the guessing of passwords. Its time is that of waiting, so it reads the clock itself.
@@ -28,15 +33,20 @@ type brake struct {
 	accounts  *gauges[string]
 	addresses *gauges[netip.Prefix]
 
+	accountTries *gauges[string]
+	addressTries *gauges[netip.Prefix]
+
 	mu      sync.Mutex
 	delayed map[netip.Prefix]int // attempts that are serving a delay
 }
 
 func newBrake() *brake {
 	return &brake{
-		accounts:  newGauges[string](accountEvery, freeByAccount+32),
-		addresses: newGauges[netip.Prefix](addressEvery, freeByAddress+32),
-		delayed:   map[netip.Prefix]int{},
+		accounts:     newGauges[string](accountEvery, freeByAccount+32),
+		addresses:    newGauges[netip.Prefix](addressEvery, freeByAddress+32),
+		accountTries: newGauges[string](accountTries, triesByAccount+32),
+		addressTries: newGauges[netip.Prefix](addressTries, triesByAddress+32),
+		delayed:      map[netip.Prefix]int{},
 	}
 }
 
@@ -44,17 +54,31 @@ func newBrake() *brake {
 // an account.
 func (b *brake) delay(email string, place netip.Prefix) time.Duration {
 	now := time.Now()
-	over := max(b.accounts.level(email, now)-freeByAccount, b.addresses.level(place, now)-freeByAddress)
+	return delayOf(max(b.accounts.level(email, now)-freeByAccount, b.addresses.level(place, now)-freeByAddress))
+}
+
+// delayOf is the delay for as many beyond what is free, none below zero.
+func delayOf(over int) time.Duration {
 	if over < 0 {
 		return 0
 	}
 	return min(firstDelay<<min(over, 16), longestDelay)
 }
 
-// wait serves what is left of the delay of an attempt that began at the time. It fails with [fault.RateLimited] when
-// too many attempts from the place wait.
-func (b *brake) wait(ctx context.Context, email string, place netip.Prefix, began time.Time) error {
-	left := time.Until(began.Add(b.delay(email, place)))
+// tried counts an attempt before anything is known of it, and returns how long it has to wait at least because of those
+// before it.
+func (b *brake) tried(email string, place netip.Prefix) time.Duration {
+	now := time.Now()
+	over := max(b.accountTries.level(email, now)-triesByAccount, b.addressTries.level(place, now)-triesByAddress)
+	b.accountTries.add(email, now)
+	b.addressTries.add(place, now)
+	return delayOf(over)
+}
+
+// wait serves what is left of the delay of an attempt that began at the time, which is least or more. It fails with
+// [fault.RateLimited] when too many attempts from the place wait.
+func (b *brake) wait(ctx context.Context, email string, place netip.Prefix, began time.Time, least time.Duration) error {
+	left := time.Until(began.Add(max(least, b.delay(email, place))))
 	if left <= 0 {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 func (b *brake) serve(t *testing.T, email string, from netip.Addr) time.Duration {
 	t.Helper()
 	began := time.Now()
-	must(t, "wait", b.wait(t.Context(), email, placeOf(from), began))
+	must(t, "wait", b.wait(t.Context(), email, placeOf(from), began, 0))
 	return time.Since(began)
 }
 
@@ -84,10 +84,10 @@ func TestOneAddressCannotWaitInManyPlaces(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		for range maxDelayed {
-			go b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now())
+			go b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now(), 0)
 		}
 		synctest.Wait()
-		wantCode(t, "one more from there", b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now()), fault.RateLimited)
+		wantCode(t, "one more from there", b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now(), 0), fault.RateLimited)
 		want(t, "the owner meanwhile waits", b.serve(t, "ada@names.example", home), longestDelay)
 		cancel()
 		synctest.Wait()
@@ -104,7 +104,7 @@ func TestGuessesAtOnceServeTheDelayOfThoseThatFailed(t *testing.T) {
 		tried, refused := make(chan time.Duration, 100), make(chan error, 100)
 		for range 30 {
 			go func() {
-				release, err := a.turn(t.Context(), "ada@names.example", placeOf(abroad), began)
+				release, err := a.turn(t.Context(), "ada@names.example", abroad, began)
 				if err != nil {
 					refused <- err
 					return
@@ -148,5 +148,40 @@ func TestGaugesForgetOnlyWhatIsEmpty(t *testing.T) {
 		g.add(1, time.Now().Add(time.Minute))
 		g.add(1, time.Now().Add(2*time.Minute))
 		want(t, "counters held after minutes", len(g.young)+len(g.old), 2)
+	})
+}
+
+// A password that is right cost nothing: who repeated one had all the hashing there is.
+func TestRightPasswordsAreLimitedToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &Accounts{brake: newBrake(), hasher: newHasher(1, cheap)}
+		in := func(email string, from netip.Addr) time.Duration {
+			t.Helper()
+			began := time.Now()
+			release, err := a.turn(t.Context(), email, from, began)
+			must(t, "turn", err)
+			a.brake.succeeded(email)
+			release()
+			return time.Since(began)
+		}
+		for i := range triesByAccount {
+			want(t, fmt.Sprintf("wait of sign-in %d", i+1), in("ada@names.example", home), 0)
+		}
+		for range 8 {
+			in("ada@names.example", home)
+		}
+		want(t, "wait after many", in("ada@names.example", abroad), longestDelay)
+		want(t, "wait for another account there", in("bob@names.example", home), 0)
+		time.Sleep(2 * accountTries * triesByAccount)
+		want(t, "wait minutes later", in("ada@names.example", home), 0)
+
+		for i := range triesByAddress + 10 {
+			in(fmt.Sprintf("p%d@names.example", i), abroad)
+		}
+		if wait := in("carol@names.example", abroad); wait == 0 {
+			t.Error("an address that signs in to one account after the other is not limited")
+		}
+		want(t, "wait at another address", in("carol@names.example", home), 0)
 	})
 }

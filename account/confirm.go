@@ -105,7 +105,7 @@ func (a *Accounts) ResetPassword(ctx context.Context, r Reset, from netip.Addr) 
 	if err != nil {
 		return Account{}, err
 	}
-	hash, err := a.hashNew(ctx, row.Email, r.Password) // not before the token was looked at: strangers would have it for nothing
+	hash, err := a.hashNew(ctx, row.Email, r.Password, from) // not before the token was looked at: strangers would have it for nothing
 	if err != nil {
 		return Account{}, err
 	}

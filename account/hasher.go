@@ -6,15 +6,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/crypto/argon2"
-	"golang.org/x/sync/semaphore"
-
-	"github.com/namewharf/namewharf/fault"
 )
 
 // A cost is what one hash takes.
@@ -34,51 +31,27 @@ const (
 
 // Limits of hashing. A block of 19 MiB becomes garbage with every hash, and the collector lets about as much garbage
 // stand as there is memory in use: with two at once a crowd of sign-ins stays far below 200 MB.
-const (
-	defaultHashers = 2
-	maxHashQueue   = 512
-	hashWait       = 20 * time.Second
-)
+const defaultHashers = 2
 
 // A hasher hashes and compares passwords, few at a time.
 type hasher struct {
-	cost    cost
-	slots   *semaphore.Weighted
-	waiting atomic.Int64
-	runs    atomic.Int64 // computations of Argon2id so far
-	dummy   string       // a hash that no password has
+	cost  cost
+	slots *slots
+	runs  atomic.Int64 // computations of Argon2id so far
+	dummy string       // a hash that no password has
 }
 
 func newHasher(slots int, c cost) *hasher {
 	return &hasher{
 		cost:  c,
-		slots: semaphore.NewWeighted(int64(slots)),
+		slots: newSlots(slots),
 		dummy: phc{c, random(saltSize), random(hashSize)}.String(),
 	}
 }
 
-// acquire waits for a slot. It fails with [fault.Unavailable] when too many wait already, or for too long.
-func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
-	busy := fault.New(fault.Unavailable, "too many people are signing in at this moment").WithHint("try again in a few seconds").WithRetry(5 * time.Second)
-	if h.waiting.Add(1) > maxHashQueue {
-		h.waiting.Add(-1)
-		return nil, busy
-	}
-	defer h.waiting.Add(-1)
-	limited, cancel := context.WithTimeout(ctx, hashWait)
-	defer cancel()
-	if err := h.slots.Acquire(limited, 1); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, busy
-	}
-	return func() { h.slots.Release(1) }, nil
-}
-
-// hash returns the PHC string of a password.
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
-	release, err := h.acquire(ctx)
+// hash returns the PHC string of a password, for somebody at the address. It waits for a slot.
+func (h *hasher) hash(ctx context.Context, password string, from netip.Addr) (string, error) {
+	release, err := h.slots.acquire(ctx, from)
 	if err != nil {
 		return "", err
 	}

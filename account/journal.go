@@ -71,7 +71,7 @@ type Entry struct {
 	What      Event
 	Detail    string     // the means or the thing, such as "with a passkey" or an app's name; may be empty
 	From      netip.Addr // zero: not known
-	Times     int        // how often within the hour; failures only
+	Times     int        // how often within the hour
 }
 
 const (

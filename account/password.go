@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	_ "embed"
+	"net/netip"
 	"strings"
 	"unicode/utf8"
 
@@ -69,8 +70,8 @@ func oneStep(s string) bool {
 	return true
 }
 
-// hashNew checks a new password and hashes it.
-func (a *Accounts) hashNew(ctx context.Context, email, password string) (string, error) {
+// hashNew checks a new password and hashes it, for somebody at the address.
+func (a *Accounts) hashNew(ctx context.Context, email, password string, from netip.Addr) (string, error) {
 	if len(password) > maxPassword {
 		return "", fault.Invalid("password", "must be at most %d bytes", maxPassword)
 	}
@@ -78,5 +79,5 @@ func (a *Accounts) hashNew(ctx context.Context, email, password string) (string,
 	if err := checkPassword(email, password); err != nil {
 		return "", err
 	}
-	return a.hasher.hash(ctx, password)
+	return a.hasher.hash(ctx, password, from)
 }

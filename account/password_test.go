@@ -1,12 +1,8 @@
 package account
 
 import (
-	"context"
-	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/store"
@@ -63,9 +59,9 @@ func TestCommonPasswordsAreWorthListing(t *testing.T) {
 func TestHashIsArgon2idAsAgreed(t *testing.T) {
 	t.Parallel()
 	h := newHasher(1, fullCost)
-	one, err := h.hash(t.Context(), passphrase)
+	one, err := h.hash(t.Context(), passphrase, home)
 	must(t, "hash", err)
-	two, err := h.hash(t.Context(), passphrase)
+	two, err := h.hash(t.Context(), passphrase, home)
 	must(t, "hash", err)
 	if prefix := "$argon2id$v=19$m=19456,t=2,p=1$"; !strings.HasPrefix(one, prefix) || one == two || strings.Contains(one, passphrase) {
 		t.Errorf("hashes of one password: got %s and %s, want two with prefix %s", one, two, prefix)
@@ -184,47 +180,4 @@ func TestPasswordMayBeTypedOnAnotherKeyboard(t *testing.T) {
 	must(t, "create", err)
 	_, err = r.SignIn(ctx, "ada@names.example", "cafe\u0301 au lait", home)
 	must(t, "sign in with the decomposed spelling", err)
-}
-
-func TestHashersTakeTurns(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHasher(2, cheap)
-		var held []func()
-		for range 2 {
-			release, err := h.acquire(t.Context())
-			must(t, "a free slot", err)
-			held = append(held, release)
-		}
-		_, err := h.acquire(t.Context())
-		wantCode(t, "a slot that never comes free", err, fault.Unavailable)
-		began := time.Now()
-		time.AfterFunc(time.Second, held[0])
-		release, err := h.acquire(t.Context())
-		must(t, "a slot that comes free", err)
-		want(t, "wait", time.Since(began), time.Second)
-		release()
-		held[1]()
-	})
-}
-
-func TestTooManyWaitingForAHasherAreRefusedAtOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		h := newHasher(1, cheap)
-		release, err := h.acquire(ctx)
-		must(t, "the only slot", err)
-		for range maxHashQueue {
-			go h.acquire(ctx)
-		}
-		synctest.Wait()
-		began := time.Now()
-		_, err = h.acquire(ctx)
-		wantCode(t, fmt.Sprintf("attempt %d", maxHashQueue+1), err, fault.Unavailable)
-		want(t, "wait", time.Since(began), 0)
-		cancel()
-		synctest.Wait()
-		release()
-	})
 }

@@ -39,7 +39,7 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 	if !a.cfg.Unlimited && !a.ration.signups.add(placeOf(from), time.Now()) {
 		return Pending{}, errTooMany("accounts were made from this address")
 	}
-	hash, err := a.hashNew(ctx, email, password)
+	hash, err := a.hashNew(ctx, email, password, from)
 	if err != nil {
 		return Pending{}, err
 	}
@@ -124,7 +124,7 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 		return Account{}, err
 	}
 	if a.hasher.outdated(row.password) {
-		if row.password, err = a.hasher.hash(ctx, password); err != nil {
+		if row.password, err = a.hasher.hash(ctx, password, from); err != nil {
 			return Account{}, err
 		}
 	} else {
@@ -150,8 +150,8 @@ func anyAccount(accountRow) bool { return true }
 // prove returns the account of the address if the password is its own, and may sees nothing against it; otherwise it
 // fails alike for both. It is slowed down by earlier failures.
 func (a *Accounts) prove(ctx context.Context, email, password string, from netip.Addr, may func(accountRow) bool) (accountRow, error) {
-	place, began := placeOf(from), time.Now()
-	release, err := a.turn(ctx, email, place, began)
+	place := placeOf(from)
+	release, err := a.turn(ctx, email, from, time.Now())
 	if err != nil {
 		return accountRow{}, err
 	}
@@ -177,14 +177,19 @@ func (a *Accounts) prove(ctx context.Context, email, password string, from netip
 
 // turn waits until an attempt has served its delay and has a slot to hash. Attempts that come at once begin with the
 // same small delay; those that get their slot after others have failed go back and serve what was added.
-func (a *Accounts) turn(ctx context.Context, email string, place netip.Prefix, began time.Time) (release func(), err error) {
+func (a *Accounts) turn(ctx context.Context, email string, from netip.Addr, began time.Time) (release func(), err error) {
+	place := placeOf(from)
+	var least time.Duration
+	if !a.cfg.Unlimited {
+		least = a.brake.tried(email, place)
+	}
 	for {
 		if !a.cfg.Unlimited {
-			if err := a.brake.wait(ctx, email, place, began); err != nil {
+			if err := a.brake.wait(ctx, email, place, began, least); err != nil {
 				return nil, err
 			}
 		}
-		release, err := a.hasher.acquire(ctx)
+		release, err := a.hasher.slots.acquire(ctx, from)
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +223,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, s Session, current, fresh
 			return err
 		}
 	}
-	hash, err := a.hashNew(ctx, row.Email, fresh)
+	hash, err := a.hashNew(ctx, row.Email, fresh, from)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,182 @@
+package account
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/ratelimit"
+)
+
+// Limits of waiting for a slot to hash. A hash takes some 25 ms.
+const (
+	maxWaiting      = 512 // of all networks
+	maxWaitingOfOne = 32  // of one network; the next is told to come back
+	hashWait        = 20 * time.Second
+)
+
+// slots are a few that many ask for. Those who wait take turns by the network they come from, so that whoever asks for
+// many at once waits for those, and others do not.
+type slots struct {
+	mu      sync.Mutex
+	free    int
+	waiting int
+	byPlace map[netip.Prefix]*placeQueue
+	turns   []*placeQueue // of the networks that wait, the next first
+}
+
+// A placeQueue is those who wait from one network, the first to come first.
+type placeQueue struct {
+	place   netip.Prefix
+	waiters []*waiter
+}
+
+// A waiter is told once: true is a slot, false that there is no room to wait.
+type waiter struct {
+	told chan bool // of capacity 1
+}
+
+func newSlots(n int) *slots {
+	return &slots{free: n, byPlace: map[netip.Prefix]*placeQueue{}}
+}
+
+// networkOf is who takes turns with others: an IPv4 address, or the /48 that one site has.
+func networkOf(from netip.Addr) netip.Prefix {
+	from = from.Unmap().WithZone("")
+	if site, ok := ratelimit.Site(from); ok {
+		return site
+	}
+	return ratelimit.Host(from)
+}
+
+// acquire waits for a slot. It fails with [fault.RateLimited] when many wait from the network already, and with
+// [fault.Unavailable] when too many networks do, or it takes too long.
+func (s *slots) acquire(ctx context.Context, from netip.Addr) (release func(), err error) {
+	w, err := s.enter(networkOf(from))
+	if err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return s.release, nil
+	}
+	timer := time.NewTimer(hashWait)
+	defer timer.Stop()
+	select {
+	case ok := <-w.told:
+		if ok {
+			return s.release, nil
+		}
+		return nil, errBusy()
+	case <-timer.C:
+		err = errBusy()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s.mu.Lock()
+	removed := s.remove(networkOf(from), w)
+	s.mu.Unlock()
+	if !removed && <-w.told { // a slot came at the same instant
+		s.release()
+	}
+	return nil, err
+}
+
+func errBusy() error {
+	return fault.New(fault.Unavailable, "too many people are signing in at this moment").WithHint("try again in a few seconds").WithRetry(5 * time.Second)
+}
+
+// enter takes a free slot, and then returns nil, or a place in the queue of the network.
+func (s *slots) enter(place netip.Prefix) (*waiter, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free > 0 { // nobody waits
+		s.free--
+		return nil, nil
+	}
+	q := s.byPlace[place]
+	if q != nil && len(q.waiters) >= maxWaitingOfOne {
+		return nil, fault.New(fault.RateLimited, "too many sign-ins from this address are waiting").WithRetry(2 * time.Second)
+	}
+	if s.waiting >= maxWaiting && !s.makeRoom(q) {
+		return nil, errBusy()
+	}
+	if q == nil {
+		q = &placeQueue{place: place}
+		s.byPlace[place] = q
+		s.turns = append(s.turns, q)
+	}
+	w := &waiter{make(chan bool, 1)}
+	q.waiters = append(q.waiters, w)
+	s.waiting++
+	return w, nil
+}
+
+// makeRoom turns away the last of the network of which most wait, if that are more than of the network that asks.
+func (s *slots) makeRoom(asks *placeQueue) bool {
+	var longest *placeQueue
+	for _, q := range s.turns {
+		if longest == nil || len(q.waiters) > len(longest.waiters) {
+			longest = q
+		}
+	}
+	own := 1
+	if asks != nil {
+		own += len(asks.waiters)
+	}
+	if longest == nil || len(longest.waiters) <= own {
+		return false
+	}
+	last := longest.waiters[len(longest.waiters)-1]
+	s.remove(longest.place, last)
+	last.told <- false
+	return true
+}
+
+// remove takes a waiter out of its queue, unless it was told by then.
+func (s *slots) remove(place netip.Prefix, w *waiter) bool {
+	q := s.byPlace[place]
+	if q == nil {
+		return false
+	}
+	for i := range q.waiters {
+		if q.waiters[i] != w {
+			continue
+		}
+		q.waiters = append(q.waiters[:i], q.waiters[i+1:]...)
+		s.waiting--
+		if len(q.waiters) == 0 {
+			s.drop(q)
+		}
+		return true
+	}
+	return false
+}
+
+// drop forgets a network of which nobody waits.
+func (s *slots) drop(q *placeQueue) {
+	delete(s.byPlace, q.place)
+	for i := range s.turns {
+		if s.turns[i] == q {
+			s.turns = append(s.turns[:i], s.turns[i+1:]...)
+			return
+		}
+	}
+}
+
+// release gives the slot to the network whose turn it is.
+func (s *slots) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.turns) == 0 {
+		s.free++
+		return
+	}
+	q := s.turns[0]
+	w := q.waiters[0]
+	if s.remove(q.place, w); len(q.waiters) > 0 { // else the queue is gone
+		s.turns = append(s.turns[1:], q)
+	}
+	w.told <- true
+}
