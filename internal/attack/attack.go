@@ -17,8 +17,10 @@ const (
 
 // attacks are all there are, by name: one file each.
 var attacks = map[string]attack{
-	"bodies":  {run: stalledBodies},
-	"tarpits": {run: tarpits, flags: documentFlags},
+	"bodies":      {run: stalledBodies},
+	"hashing":     {run: repeatedPassword(200)},
+	"hashing-560": {run: repeatedPassword(560)},
+	"tarpits":     {run: tarpits, flags: documentFlags},
 
 	"registrations": {run: manyRegistrations, flags: proxyFlags},
 }

@@ -19,6 +19,7 @@ func TestAttacks(t *testing.T) {
 		unserved  float64 // part of the honest client's requests
 	}{
 		"bodies":  {megabytes: 120, unserved: 0.1},
+		"hashing": {megabytes: 150, unserved: 0.1},
 		"tarpits": {megabytes: 60, unserved: 0.1},
 
 		"registrations": {megabytes: 60, unserved: 0.1},

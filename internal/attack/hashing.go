@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// repeatedPassword returns an attack in which connections of one address sign in to one account with its password, again
+// and again. Each sign-in succeeds, and costs the server the hashing of a password.
+func repeatedPassword(most int) func(ctx context.Context, s *server, size string, r *report) error {
+	return func(ctx context.Context, s *server, size string, r *report) error {
+		connections, holds := most, 30*time.Second
+		if size == small {
+			connections, holds = min(most, 60), 5*time.Second
+		}
+		form, err := demoAccount(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := signUp(ctx, s); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, holds)
+		defer cancel()
+		var attackers sync.WaitGroup
+		attackers.Go(func() { honestSignIns(ctx, s, r) })
+		for range connections {
+			attackers.Go(func() {
+				for ctx.Err() == nil {
+					r.count(signInFrom(ctx, s, 0, form))
+				}
+			})
+		}
+		attackers.Wait()
+		return nil
+	}
+}
+
+// demoAccount is the form that signs the demo's account in.
+func demoAccount(ctx context.Context, s *server) (url.Values, error) {
+	email, err := s.printed(ctx, "e-mail")
+	if err != nil {
+		return nil, err
+	}
+	password, err := s.printed(ctx, "password")
+	return url.Values{"email": {email}, "password": {password}}, err
+}
+
+// honestPeople is how many people sign in beside an attack, each from an address of their own.
+const honestPeople = 20
+
+func honestForm(i int) url.Values {
+	return url.Values{"email": {fmt.Sprintf("person%d@names.example", i)}, "password": {"seven brave otters"}}
+}
+
+func honestAddress(i int) uint16 { return uint16(1000 + i) }
+
+// signUp makes the accounts of the honest people.
+func signUp(ctx context.Context, s *server) error {
+	for i := range honestPeople {
+		status, err := post(ctx, s, honestAddress(i), "/signup", honestForm(i))
+		if err == nil && status >= http.StatusBadRequest {
+			err = fmt.Errorf("it answers %d", status)
+		}
+		if err != nil {
+			return fmt.Errorf("an honest person signs up: %w", err)
+		}
+	}
+	return nil
+}
+
+// honestSignIns has the honest people sign in by turns until ctx ends.
+func honestSignIns(ctx context.Context, s *server, r *report) {
+	for i := 0; ctx.Err() == nil; i = (i + 1) % honestPeople {
+		began := time.Now()
+		status, err := post(ctx, s, honestAddress(i), "/signin", honestForm(i))
+		switch {
+		case ctx.Err() != nil: // the end of the attack
+		case err != nil || status != http.StatusSeeOther:
+			r.noSignIns++
+		default:
+			r.signIns = append(r.signIns, time.Since(began))
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// signInFrom signs in and tells the outcome. After a refusal it waits a moment, as an attacker would who spares its own
+// machine.
+func signInFrom(ctx context.Context, s *server, from uint16, form url.Values) string {
+	status, err := post(ctx, s, from, "/signin", form)
+	timeout := net.Error(nil)
+	switch {
+	case ctx.Err() != nil:
+		return "sign-in: cut by the end"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "sign-in: no answer in time"
+	case err != nil:
+		return "sign-in: no answer"
+	case status != http.StatusSeeOther:
+		sleep(ctx, 100*time.Millisecond)
+	}
+	return fmt.Sprintf("sign-in: %d %s", status, http.StatusText(status))
+}
+
+// postTime is how long an answer to a form may take.
+const postTime = 25 * time.Second
+
+// post sends a form on a connection of its own and returns the status of the answer.
+func post(ctx context.Context, s *server, from uint16, path string, form url.Values) (int, error) {
+	conn, err := s.dial(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
+	if err := conn.SetDeadline(time.Now().Add(postTime)); err != nil {
+		return 0, err
+	}
+	body := form.Encode()
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		path, s.addr, len(body), body)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<20))
+	return answer.StatusCode, nil
+}
