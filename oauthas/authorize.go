@@ -248,7 +248,16 @@ func (s *Server) client(ctx context.Context, id string, from netip.Addr) (client
 	if err != nil {
 		return client{}, fmt.Errorf("look up a client: %w", err)
 	}
+	c.name = s.shown(c.name)
 	return c, nil
+}
+
+// shown is the name of a client that was stored, or none where it would not be taken any more.
+func (s *Server) shown(name string) string {
+	if checkName(name, s.ownNames) != nil {
+		return ""
+	}
+	return name
 }
 
 // plainID reports whether id has the form of one that [store.NewID] makes.

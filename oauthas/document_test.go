@@ -161,6 +161,8 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 		{"no redirects", replace(`"redirect_uris"`, `"x"`)},
 		{"a bad redirect", replace(`com.example.app:/cb`, `javascript:alert(1)`)},
 		{"our name", replace(`Ember`, `Namewharf`)},
+		{"our name in small capitals", replace(`Ember`, `ɴᴀᴍᴇᴡʜᴀʀꜰ`)},
+		{"a name in two alphabets", replace(`Ember`, `Емber`)},
 		{"no JSON", func(l *library) { l.describe(nil, func(string) string { return "<html>" }) }},
 		{"too large", func(l *library) {
 			l.describe(nil, func(s string) string { return s + strings.Repeat(" ", maxDocument) })

@@ -9,21 +9,25 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"github.com/namewharf/namewharf/confusable"
 )
 
 // maxName bounds client_name, in characters.
 const maxName = 100
+
+// wholeName is the length from which on a name of ours may not stand within another: shorter ones, such as the host of a
+// short domain, stand in many.
+const wholeName = 6
 
 // ownName is what no client may call itself: consent to "Namewharf" would be consent to us.
 const ownName = "namewharf"
 
 // ownNames are the skeletons of our own names: the product's, and the host's if it is a name at all.
 func ownNames(issuer *url.URL) []string {
-	names := []string{skeleton(ownName)}
+	names := []string{confusable.Skeleton(ownName)}
 	host := issuer.Hostname()
 	if _, err := netip.ParseAddr(host); err != nil && !loopbackHost(host) {
-		names = append(names, skeleton(host))
+		names = append(names, confusable.Skeleton(host))
 	}
 	return names
 }
@@ -43,11 +47,17 @@ func checkName(name string, own []string) error {
 	case strings.TrimSpace(name) == "":
 		return errors.New("must not be blank")
 	}
-	shape := skeleton(name)
+	shape := confusable.Skeleton(name)
 	for _, o := range own {
-		if strings.Contains(shape, o) {
+		if shape == o || len(o) >= wholeName && strings.Contains(shape, o) {
 			return errors.New("must not be our own name")
 		}
+	}
+	switch {
+	case confusable.Mixed(name):
+		return errors.New("must not mix alphabets, such as Latin and Cyrillic: write it in one")
+	case confusable.Latinate(name):
+		return errors.New("must not be made of letters that read as Latin ones: write it in Latin letters, or add a word")
 	}
 	return nil
 }
@@ -60,36 +70,3 @@ func deceptive(r rune) bool {
 		r == unicode.ReplacementChar ||
 		!unicode.IsGraphic(r)
 }
-
-// skeleton is a text as a hasty eye reads it, in the spirit of UTS 39: without marks, spaces and punctuation, in lower
-// case, with look-alikes of the letters that our names are made of replaced by them.
-func skeleton(text string) string {
-	var b strings.Builder
-	for _, r := range norm.NFKD.String(strings.ToLower(norm.NFKC.String(text))) {
-		r = unicode.ToLower(r)
-		if like, ok := lookalikes[r]; ok {
-			b.WriteString(like)
-			continue
-		}
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			b.WriteRune(r)
-		}
-	}
-	// Pairs that read as one letter.
-	return strings.NewReplacer("rn", "m", "vv", "w", "nn", "m").Replace(b.String())
-}
-
-// lookalikes are the letters of other scripts, and the digits, that read as Latin ones.
-var lookalikes = func() map[rune]string {
-	table := map[rune]string{}
-	for latin, others := range map[string]string{
-		"a": "аαɑ4ꭺᗅ@", "b": "ьв8", "c": "сϲᴄ", "d": "ԁ", "e": "еєε3ҽℯ", "f": "ғƒϝꬵ", "g": "ɡց9", "h": "һнհ", "i": "іιı1|!ɪ",
-		"j": "јϳ", "k": "кκ", "l": "ӏⅼ", "m": "мʍ", "n": "пηոռɴ", "o": "оοօ0ᴏ", "p": "рρ", "q": "ԛզ", "r": "гᴦɾʀ", "s": "ѕ5ꜱ", "t": "тτ7",
-		"u": "υսᴜ", "v": "νѵᴠ", "w": "ԝшωѡաᴡ", "x": "хχ", "y": "уүγ", "z": "ᴢ2",
-	} {
-		for _, r := range others {
-			table[r] = latin
-		}
-	}
-	return table
-}()

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/namewharf/namewharf/confusable"
+	"github.com/namewharf/namewharf/store"
 )
 
 func TestRegistration(t *testing.T) {
@@ -124,10 +127,30 @@ func TestRegistrationFlood(t *testing.T) {
 	}
 }
 
+// A client that was registered while its name was taken is shown without it.
+func TestNamesOfEarlierClientsAreNotShown(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, d *desk) {
+		for name, want := range map[string]string{"ɴᴀᴍᴇᴡʜᴀʀꜰ": "", "Gооgle": "", "Ember": "Ember"} {
+			id := store.NewID("client")
+			err := d.cfg.DB.Tx(t.Context(), func(tx store.Tx) error {
+				return insertClient(t.Context(), tx, client{id: id, name: name, redirects: []string{appRedirect}}, d.cfg.Now())
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := d.Server.client(t.Context(), id)
+			if err != nil || c.name != want {
+				t.Errorf("%q: shown as %q, %v; want %q", name, c.name, err, want)
+			}
+		}
+	})
+}
+
 func FuzzRegistration(f *testing.F) {
 	f.Add([]byte(`{"redirect_uris":["https://app.example/cb"],"client_name":"Ember"}`))
 	f.Add([]byte(`{"redirect_uris":null,"grant_types":[],"client_secret":1}`))
-	s := &Server{rules: defaultRules(f), ownNames: []string{skeleton(ownName)}}
+	s := &Server{rules: defaultRules(f), ownNames: []string{confusable.Skeleton(ownName)}}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, refusal := readMetadata(body)
 		if refusal != nil {

@@ -109,7 +109,7 @@ func (s *Server) Grants(ctx context.Context, accountID string) ([]Grant, error) 
 			if err := rows.Scan(&g.ID, &g.ClientID, &g.ClientName, &g.RedirectURI, &scope, &resource, &created, &used, &expires); err != nil {
 				return err
 			}
-			g.ClientHost = documentHost(g.ClientID)
+			g.ClientName, g.ClientHost = s.shown(g.ClientName), documentHost(g.ClientID)
 			g.Scopes, g.Resources = strings.Fields(scope), strings.Fields(resource)
 			g.Created, g.LastUsed, g.Expires = store.Time(created), store.Time(used), store.Time(expires)
 			list = append(list, g)

@@ -14,7 +14,7 @@ const module = "github.com/namewharf/namewharf/"
 
 // layers are the rooms from the ground up. A package imports from layers below its own, and from its own room.
 var layers = [][]string{
-	{"fault", "fqdn", "money", "cache", "spelling", "ratelimit", "egress", "seal", "store"},
+	{"fault", "fqdn", "money", "cache", "confusable", "spelling", "ratelimit", "egress", "seal", "store"},
 	{"op"},
 	{"lookup", "tld", "market", "account", "event", "ledger", "sale", "audit"},
 	{"tools", "batch", "oauthas", "partner"},
