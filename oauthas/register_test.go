@@ -139,7 +139,7 @@ func TestNamesOfEarlierClientsAreNotShown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := d.Server.client(t.Context(), id)
+			c, err := d.Server.client(t.Context(), id, netip.Addr{})
 			if err != nil || c.name != want {
 				t.Errorf("%q: shown as %q, %v; want %q", name, c.name, err, want)
 			}

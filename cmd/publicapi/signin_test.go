@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -406,9 +408,10 @@ func TestTwoProcesses(t *testing.T) {
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		reg := newRegistry(t)
 		file := write(t, "registry.json", string(reg.File()))
+		key := filepath.Join(t.TempDir(), seal.FileName) // the same for both
 		var p *programtest.Program
 		start := func() *site {
-			args := []string{"-addr", "127.0.0.1:0", "-base-url", "http://127.0.0.1:8080", "-rate-limits", "off", "-registry", file, "-bootstrap-url", "off"}
+			args := []string{"-addr", "127.0.0.1:0", "-server-key-file", key, "-base-url", "http://127.0.0.1:8080", "-rate-limits", "off", "-registry", file, "-bootstrap-url", "off"}
 			if cfg.URL != "" {
 				args = append(args, "-db", cfg.URL, "-data", t.TempDir())
 			} else {
