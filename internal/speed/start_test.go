@@ -15,6 +15,7 @@ import (
 
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
+	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -74,10 +75,17 @@ func eachStore(b *testing.B, run func(b *testing.B, cfg store.Config)) {
 	b.Run(string(store.Postgres), func(b *testing.B) { run(b, store.Config{URL: storetest.Postgres(b)}) })
 }
 
+// sealingKeys are the keys of all programs on a PostgreSQL database, which each have a directory of their own.
+var sealingKeys = seal.NewText()
+
 // onStore is the flags that have a program use a store.
 func onStore(b *testing.B, cfg store.Config) []string {
 	if cfg.URL != "" {
-		return []string{"-db", cfg.URL, "-data", b.TempDir()}
+		dir := b.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, seal.FileName), []byte(sealingKeys), 0o600); err != nil {
+			b.Fatal(err)
+		}
+		return []string{"-db", cfg.URL, "-data", dir}
 	}
 	return []string{"-data", cfg.Dir}
 }
