@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -177,8 +178,8 @@ func TestExport(t *testing.T) {
 		if record.Account != who || !record.HasPassword || len(record.Sessions) != 1 || len(record.Passkeys) != 1 || record.Passkeys[0].ID != key.ID || len(record.Identities) != 0 {
 			t.Errorf("got %+v", record)
 		}
-		for range 6 {
-			must(t, "record", r.Record(ctx, Entry{AccountID: who.ID, What: AppConnected, Detail: "Shop"}))
+		for i := range 6 {
+			must(t, "record", r.Record(ctx, Entry{AccountID: who.ID, What: AppConnected, Detail: fmt.Sprintf("Shop %d", i)}))
 		}
 		all, err := r.Log(ctx, who.ID, maxLog)
 		must(t, "log", err)
