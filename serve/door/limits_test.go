@@ -100,6 +100,23 @@ func TestLimitsAreRememberedAcrossTurns(t *testing.T) {
 	})
 }
 
+// A client that is refused stays refused, however many others come meanwhile.
+func TestLimitsAreRememberedInAFlood(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, _ := newDoor(door.Config{Limits: door.NewLimits(policy, time.Now)})
+		charge(t, d, "192.0.2.1:1", lookups(60))
+		for i := range 400_000 {
+			charge(t, d, fmt.Sprintf("10.%d.%d.%d:1", i>>16&255, i>>8&255, i&255), lookups(1))
+			if i%1000 == 0 {
+				if wait, _ := charge(t, d, "192.0.2.1:1", lookups(1)); wait == -1 {
+					t.Fatalf("after %d others, what was used up is back", i)
+				}
+			}
+		}
+	})
+}
+
 func TestLimitsHoldUnderLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // so that nothing flows back meanwhile
