@@ -31,11 +31,9 @@ const UnusedGrace = time.Hour
 
 const (
 	siteHosts     = 4        // a site may do what so many hosts may
-	blockShare    = 5        // a block may have one of so many parts of a day's registrations
 	maxBuckets    = 64 << 10 // of hosts, sites, grants and accounts that are remembered
-	dayBucket     = "registrations"
-	mostProcesses = 16  // on one database for which the number of unused clients is kept exactly
-	removedExtra  = 100 // clients that one registration may remove to make room
+	mostProcesses = 16       // on one database for which the number of unused clients is kept exactly
+	removedExtra  = 100      // clients that one registration may remove to make room
 )
 
 func (l RegistrationLimit) complete() (RegistrationLimit, error) {
@@ -72,7 +70,7 @@ type limits struct {
 	failures      ratelimit.Layers
 	refreshes     *ratelimit.Policy
 	questions     []*ratelimit.Policy
-	day, block    *ratelimit.Policy
+	day           ratelimit.Shared
 	unused        int
 	uncounted     atomic.Int64 // registrations here that cannot make the unused clients too many
 }
@@ -95,8 +93,7 @@ func newLimits(l RegistrationLimit, now func() time.Time) (*limits, error) {
 		questions: []*ratelimit.Policy{
 			ratelimit.NewPolicy("authorizations", questions), ratelimit.NewPolicy("authorizations-day", questionsOfDay),
 		},
-		day:    ratelimit.NewPolicy("registrations-all", ratelimit.PerDay(l.PerDay)),
-		block:  ratelimit.NewPolicy("registrations-block", ratelimit.PerDay(max(1, l.PerDay/blockShare))),
+		day:    ratelimit.PerDayShared("registrations", l.PerDay),
 		unused: l.Unused,
 	}
 	policies := slices.Concat(ls.registrations.Policies(), ls.failures.Policies(), ls.questions, []*ratelimit.Policy{ls.refreshes})
@@ -199,25 +196,13 @@ func (l *limits) register(from netip.Addr) *limitError {
 
 // registerForAll draws one registration over all processes, or fails with a *limitError.
 func (l *limits) registerForAll(ctx context.Context, tx store.Tx, from netip.Addr, now time.Time) error {
-	for _, shared := range []struct {
-		name   string
-		policy *ratelimit.Policy
-	}{
-		{dayBucket, l.day}, // the first for all, so that no two wait for each other
-		{dayBucket + " " + ratelimit.Block(from).String(), l.block},
-	} {
-		err := store.Bucket(ctx, tx, shared.name, func(fullAt time.Time) (time.Time, error) {
-			d := shared.policy.Draw(fullAt.Sub(now), 1)
-			if d.Refused() {
-				return fullAt, errLimited(d, unregistered)
-			}
-			return now.Add(d.Reset()), nil
-		})
-		if err != nil {
-			return err
-		}
+	err := l.day.Draw(from, now, func(name string, draw func(time.Time) (time.Time, error)) error {
+		return store.Bucket(ctx, tx, name, draw)
+	})
+	if refused, ok := errors.AsType[*ratelimit.RefusedError](err); ok {
+		return errLimited(refused.Draw, unregistered)
 	}
-	return nil
+	return err
 }
 
 // makeRoom removes the oldest of the clients that were never used, where there are too many for another. A client that
