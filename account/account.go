@@ -113,7 +113,7 @@ type Accounts struct {
 	hasher    *hasher
 	brake     *brake
 	mails     bool // mail is sent, not written to the log
-	ration    ration
+	limits    *limits
 	passkeys  *webauthn.WebAuthn // nil: the base URL has no host name
 	upstreams []*upstream
 
@@ -138,7 +138,7 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 		mails:  mails,
 		hasher: newHasher(cfg.Hashers, fullCost),
 		brake:  newBrake(),
-		ration: newRation(),
+		limits: newLimits(),
 	}
 	if a.passkeys, err = relyingParty(base); err != nil {
 		return nil, fmt.Errorf("accounts: passkeys: %w", err)

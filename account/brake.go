@@ -128,21 +128,6 @@ func placeOf(from netip.Addr) netip.Prefix {
 	return place
 }
 
-// A ration limits what costs us or others: mail, and new accounts.
-type ration struct {
-	mailTo   *gauges[string]       // to one recipient
-	mailFrom *gauges[netip.Prefix] // asked for by one address
-	signups  *gauges[netip.Prefix]
-}
-
-func newRation() ration {
-	return ration{
-		mailTo:   newGauges[string](10*time.Minute, 5),
-		mailFrom: newGauges[netip.Prefix](time.Minute, 60),
-		signups:  newGauges[netip.Prefix](30*time.Second, 120),
-	}
-}
-
 // gauges are leaky counters: each rises by one, up to full, and falls by one in every. They are safe for concurrent use
 // and bounded: beyond maxGauges, those that rose longest ago are forgotten.
 type gauges[K comparable] struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"time"
 )
 
 // A Message is a mail to one person, in plain text.
@@ -97,8 +96,10 @@ func (a *Accounts) request(email string, from netip.Addr, l letter) error {
 	if err != nil {
 		return err
 	}
-	if !a.cfg.Unlimited && !a.ration.mailFrom.add(placeOf(from), time.Now()) {
-		return errTooMany("mails were asked for from this address")
+	if !a.cfg.Unlimited {
+		if err := a.limits.from(a.limits.mailFrom, from, "mails were asked for from this address or its network"); err != nil {
+			return err
+		}
 	}
 	a.behind(l, email, func(ctx context.Context) error {
 		row, found, err := a.lookup(ctx, "email", email)
@@ -138,7 +139,7 @@ func (a *Accounts) send(ctx context.Context, to Account, l letter, browser []byt
 
 // behind queues a letter, unless the recipient has had many: nobody may fill another's mailbox.
 func (a *Accounts) behind(l letter, email string, send func(context.Context) error) {
-	if !l.always && !a.cfg.Unlimited && !a.ration.mailTo.add(email, time.Now()) {
+	if !l.always && !a.cfg.Unlimited && !a.limits.mail(email) {
 		a.log.Info("mail left out: the recipient has had many", "subject", l.subject)
 		return
 	}

@@ -37,8 +37,14 @@ type Session struct {
 }
 
 // StartSession signs a browser in and returns the token for its cookie, which is not to be had again. Every sign-in
-// starts another session, whatever the browser brought; the caller ends the one it had with [Accounts.EndSession].
+// starts another session, whatever the browser brought; the caller ends the one it had with [Accounts.EndSession]. It fails with
+// [fault.RateLimited] where very many were started from the address or its network.
 func (a *Accounts) StartSession(ctx context.Context, accountID string, from netip.Addr, userAgent string) (token string, _ Session, err error) {
+	if !a.cfg.Unlimited {
+		if err := a.limits.from(a.limits.sessions, from, "sign-ins came from this address or its network"); err != nil {
+			return "", Session{}, err
+		}
+	}
 	token, hash := newSecret(sessionPrefix)
 	now := a.now().UTC().Truncate(time.Microsecond)
 	s := Session{

@@ -36,8 +36,10 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 	if err := a.checkInvite(ctx, invite); err != nil {
 		return Pending{}, err
 	}
-	if !a.cfg.Unlimited && !a.ration.signups.add(placeOf(from), time.Now()) {
-		return Pending{}, errTooMany("accounts were made from this address")
+	if !a.cfg.Unlimited {
+		if err := a.limits.from(a.limits.signUps, from, "accounts were made from this address or its network"); err != nil {
+			return Pending{}, err
+		}
 	}
 	hash, err := a.hashNew(ctx, email, password, from)
 	if err != nil {
@@ -46,6 +48,9 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 	browser, digested := newSecret(browserPrefix)
 	row, had, fresh := a.newRow(email, hash), accountRow{}, false
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
+		if err := a.countAccount(ctx, tx, from); err != nil {
+			return err
+		}
 		fresh, err = insertAccount(ctx, tx, row, a.now())
 		if err != nil {
 			return err
@@ -85,8 +90,12 @@ func (a *Accounts) noteRepeated(ctx context.Context, tx store.Tx, email string, 
 	return row, noteAgain(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignUpRepeated, From: from})
 }
 
-func errTooMany(what string) error {
-	return fault.New(fault.RateLimited, "too many %s", what).WithHint("wait some minutes").WithRetry(time.Minute)
+// countAccount draws what an account costs over all processes, whether there was one already or not.
+func (a *Accounts) countAccount(ctx context.Context, tx store.Tx, from netip.Addr) error {
+	if a.cfg.Unlimited {
+		return nil
+	}
+	return a.limits.account(ctx, tx, from, a.now())
 }
 
 func errCredentials() error {

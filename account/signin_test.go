@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/store"
@@ -243,8 +242,8 @@ func TestOperatorMakesAccountsOnce(t *testing.T) {
 func TestAccountsFromOneAddressAreRationed(t *testing.T) {
 	t.Parallel()
 	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
-	for range r.ration.signups.full {
-		r.ration.signups.add(placeOf(abroad), time.Now())
+	for range signUpQuota.Burst {
+		must(t, "count an account", r.limits.from(r.limits.signUps, abroad, ""))
 	}
 	_, err := r.SignUp(ctx, "ada@names.example", passphrase, "", abroad)
 	wantCode(t, "one more account from that address", err, fault.RateLimited)
@@ -263,7 +262,7 @@ func TestMailIsRationed(t *testing.T) {
 		must(t, "ask for a link", r.RequestLink(ctx, "ada@names.example", home))
 	}
 	r.post.close()
-	want(t, "mails to one recipient", len(r.box.mail), r.ration.mailTo.full)
+	want(t, "mails to one recipient", len(r.box.mail), mailToQuota.Burst)
 	var err error
 	for i := 0; err == nil && i < 100; i++ {
 		err = r.RequestReset(ctx, fmt.Sprintf("p%d@names.example", i), home)

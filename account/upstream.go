@@ -419,6 +419,14 @@ func (a *Accounts) settleByEmail(ctx context.Context, tx store.Tx, u *upstream, 
 	if err := a.useInvite(ctx, tx, f.Invite); err != nil {
 		return accountRow{}, false, err
 	}
+	if !a.cfg.Unlimited { // a transaction that is run again draws again, which the limits are wide enough for
+		if err := a.limits.from(a.limits.signUps, from, "accounts were made from this address or its network"); err != nil {
+			return accountRow{}, false, err
+		}
+	}
+	if err := a.countAccount(ctx, tx, from); err != nil {
+		return accountRow{}, false, err
+	}
 	row = a.newRow(who.email, "")
 	row.Verified = true
 	if _, err := insertAccount(ctx, tx, row, a.now()); err != nil {

@@ -1,0 +1,81 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/ratelimit"
+	"github.com/namewharf/namewharf/store"
+)
+
+// What one client may make us keep or send: an IPv4 address or an IPv6 /64, and four times as much a /48. The counts of
+// these are of this process; accounts are counted over all processes too.
+var (
+	signUpQuota  = ratelimit.PerHour(120)
+	sessionQuota = ratelimit.PerHour(600)
+	mailQuota    = ratelimit.PerHour(60)
+	mailToQuota  = ratelimit.Quota{Burst: 5, Rate: 6, Per: time.Hour} // to one recipient
+)
+
+const (
+	maxSignUps = 10_000 // accounts a day that people make, all together
+	siteHosts  = 4      // a /48 may do what so many hosts may
+	maxBuckets = 64 << 10
+)
+
+// limits bound what costs us or others: accounts, sessions and mail.
+type limits struct {
+	limiter                     *ratelimit.Limiter
+	signUps, sessions, mailFrom ratelimit.Layers
+	mailTo                      *ratelimit.Policy
+	day                         ratelimit.Shared // of accounts
+}
+
+func newLimits() *limits {
+	layers := func(name string, q ratelimit.Quota) ratelimit.Layers {
+		site := ratelimit.Quota{Burst: siteHosts * q.Burst, Rate: siteHosts * q.Rate, Per: q.Per}
+		return ratelimit.Layers{Host: ratelimit.NewPolicy(name, q), Site: ratelimit.NewPolicy(name+"-network", site)}
+	}
+	l := &limits{
+		signUps: layers("sign-ups", signUpQuota), sessions: layers("sessions", sessionQuota), mailFrom: layers("mail", mailQuota),
+		mailTo: ratelimit.NewPolicy("mail-to", mailToQuota),
+		day:    ratelimit.PerDayShared("accounts", maxSignUps),
+	}
+	policies := []*ratelimit.Policy{l.mailTo}
+	for _, y := range []ratelimit.Layers{l.signUps, l.sessions, l.mailFrom} {
+		policies = append(policies, y.Policies()...)
+	}
+	l.limiter = ratelimit.New(maxBuckets, time.Now, policies...)
+	return l
+}
+
+// from draws one for a client at the address. It fails with [fault.RateLimited], which says what there were too many of.
+func (l *limits) from(y ratelimit.Layers, client netip.Addr, what string) error {
+	if refused := l.limiter.Take(l.limiter.Draws(nil, y, client, 1)); refused != nil {
+		return errTooMany(what, refused.Wait())
+	}
+	return nil
+}
+
+// mail reports whether another mail may go to the recipient.
+func (l *limits) mail(recipient string) bool {
+	return l.limiter.Take([]ratelimit.Draw{{Policy: l.mailTo, Key: l.limiter.Key(recipient), Count: 1}}) == nil
+}
+
+// account draws one account over all processes. It fails with [fault.RateLimited].
+func (l *limits) account(ctx context.Context, tx store.Tx, client netip.Addr, now time.Time) error {
+	err := l.day.Draw(client, now, func(name string, draw func(time.Time) (time.Time, error)) error {
+		return store.Bucket(ctx, tx, name, draw)
+	})
+	if refused, ok := errors.AsType[*ratelimit.RefusedError](err); ok {
+		return errTooMany("accounts were made today", refused.Draw.Wait())
+	}
+	return err
+}
+
+func errTooMany(what string, wait time.Duration) error {
+	return fault.New(fault.RateLimited, "too many %s", what).WithHint("try again later").WithRetry(wait)
+}
