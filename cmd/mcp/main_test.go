@@ -139,7 +139,7 @@ func TestStdio(t *testing.T) {
 	if answer = ask(t, p, call("search_domain", `{"q":"brewhaven.com","tlds":["com"]}`)); !strings.Contains(answer, `\"status\":\"registered\"`) {
 		t.Errorf("search_domain: got %s", answer)
 	}
-	if answer = ask(t, p, call("search_domain", `{"q":"a","require_real_prices":true}`)); !strings.Contains(answer, "set NAMEWHARF_TOKEN to an access token") {
+	if answer = ask(t, p, call("search_domain", `{"q":"a","require_real_prices":true}`)); !strings.Contains(answer, `mcp login -backend URL`) {
 		t.Errorf("real prices: got %s", answer)
 	}
 	// A call that takes seconds, and then the end of input.
@@ -280,5 +280,26 @@ func TestBackendThatIsGone(t *testing.T) {
 	answer := ask(t, p, call("search_domain", `{"q":"hush-hush.com"}`))
 	if !strings.Contains(answer, `"isError":true`) || !strings.Contains(answer, "code: unavailable") || !strings.Contains(answer, "-backend") || strings.Contains(answer, "hush") {
 		t.Errorf("got %s, want a failure that says what to check", answer)
+	}
+}
+
+// Where nobody can be signed in, the way to where somebody can be is told, and it is one that works: it used to lead from
+// "set NAMEWHARF_TOKEN" to "-issuer is required".
+func TestTheWayToSignIn(t *testing.T) {
+	t.Parallel()
+	_, stderr, status := programtest.Run(t, []string{"NAMEWHARF_TOKEN=tok"}, "-demo")
+	if status != 2 || !strings.Contains(stderr, "-backend") || !strings.Contains(stderr, "mcp login -backend URL") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("a token alone: status %d, %s", status, stderr)
+	}
+	p, _ := start(t, nil, "-demo")
+	if answer := ask(t, p, call("search_domain", `{"q":"a","require_real_prices":true}`)); !strings.Contains(answer, "mcp login -backend URL") || strings.Contains(answer, "NAMEWHARF_TOKEN") {
+		t.Errorf("real prices on stdio: %s", answer)
+	}
+	_ = p.Stdin.Close()
+	if stdout, _ := p.Wait(); stdout != "" {
+		t.Errorf("standard output holds more than the protocol: %s", stdout)
+	}
+	if said := p.Stderr(); !strings.Contains(said, "standard input and output") || !strings.Contains(said, "mcp login -backend URL") || !strings.Contains(said, "store") {
+		t.Errorf("the summary: %s", said)
 	}
 }

@@ -50,6 +50,8 @@ type options struct {
 	tools, exclude settings.List
 	readOnly       bool
 	word           string // login, logout, or none: serve
+
+	started func(io.Writer) // says where everything is, once it is
 }
 
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
@@ -147,14 +149,20 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer measured.flush()
 	config := assistant.Config{
 		Version: build.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
-		SignIn: "set " + tokenVariable + " to an access token",
+		SignIn: `run "mcp login -backend URL" with the base URL of a public API where you have an account, and start this server with the same -backend`,
 	}
 	if token != "" && o.backend == "" && o.issuer == "" {
-		return errors.New("-issuer is required with " + tokenVariable + ": the base URL of the public API that issued the token")
+		return errors.New(tokenVariable + " needs -backend with the base URL of the public API that issued the token; to sign in there without a token, run \"mcp login -backend URL\" (-issuer instead takes the token at the store of that API)")
 	}
 	config.Set = describe()
 	if o.backend != "" {
 		config.SignIn = fmt.Sprintf("run %q", "mcp login -backend "+o.backend)
+	}
+	if token != "" {
+		config.SignIn = "set " + tokenVariable + " to an access token that is good"
+		if o.backend != "" {
+			config.SignIn += fmt.Sprintf(", or leave it out and run %q", "mcp login -backend "+o.backend)
+		}
 	}
 	if _, err := assistant.New(config); err != nil { // a mistake in -tools is found before anything is opened
 		return err
@@ -164,7 +172,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		if err != nil {
 			return fmt.Errorf("-backend %w", err)
 		}
-		return serveBackend(ctx, config, o, api, measured, stdin, stdout)
+		return serveBackend(ctx, config, o, api, measured, stdin, stdout, stderr)
 	}
 	o.stand.Environ, o.stand.Logger, o.stand.Now = environ, log, time.Now
 	back, err := backend.Open(ctx, o.stand, dataDir(environ))
@@ -175,6 +183,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	defer back.Close()
+	o.started = func(w io.Writer) { o.summary(back).Print(w) }
 	config.Set = tools.New(tools.Config{
 		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: people.NewNames(back, log),
 		BaseURL: o.face.BaseURL, Secret: back.Secret, Now: time.Now,
@@ -195,15 +204,44 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 			return fmt.Errorf("%s: %s", tokenVariable, fault.From(err).Detail)
 		}
 	}
+	o.started(stderr) // standard output is the protocol's
 	return serveStdio(ctx, config, stdin, stdout)
+}
+
+// links are where the tools are.
+func (o *options) links() [][2]string {
+	if o.face.Addr == "" {
+		return [][2]string{{"MCP", "standard input and output"}}
+	}
+	return [][2]string{{"MCP", o.face.BaseURL + "/mcp"}}
+}
+
+// summary is what the program says of itself at its start.
+func (o *options) summary(back *backend.Backend) front.Summary {
+	s := o.stand.Summary(back, build.Line("mcp"))
+	s.Links = o.links()
+	if o.face.Addr == "" {
+		s.Off = append([]string{"sign-in: \"mcp login -backend URL\" signs in at a public API, -backend asks it"}, s.Off...)
+		return s
+	}
+	if o.issuer == "" {
+		s.Links = append(s.Links, [2]string{"sign in", o.face.BaseURL + people.SignInPath})
+		s.Off = append(o.signIn.Off(), s.Off...)
+	}
+	s.Off = append(s.Off, o.face.Off()...)
+	return s
 }
 
 // serveBackend serves the operations of the API behind -backend. Over HTTP its callers are anonymous there: a token of
 // theirs would not be meant for it.
-func serveBackend(ctx context.Context, config assistant.Config, o *options, api *remote.API, measured watch, stdin io.Reader, stdout io.Writer) (err error) {
+func serveBackend(ctx context.Context, config assistant.Config, o *options, api *remote.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	config.Set = config.Set.Via(api.Call)
+	o.started = func(w io.Writer) {
+		front.Summary{Program: build.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)
+	}
 	config.Resources = tools.NewReference(config.Set, tld.DefaultTable())
 	if o.face.Addr == "" {
+		o.started(stderr)
 		return serveStdio(ctx, config, stdin, stdout)
 	}
 	if config.Door, err = newDoor(o, door.NoTokens, config.Logger, measured); err != nil {
@@ -299,5 +337,5 @@ func listen(ctx context.Context, config assistant.Config, o *options, doors map[
 	nothing := config.Door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		config.Door.WriteError(w, r, base, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", base))
 	}))
-	return o.face.Serve(ctx, people.ByPath(doors, nothing), measured.metrics.Handler(), config.Logger, stdout, func() {})
+	return o.face.Serve(ctx, people.ByPath(doors, nothing), measured.metrics.Handler(), config.Logger, stdout, func() { o.started(stdout) })
 }

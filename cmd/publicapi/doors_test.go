@@ -119,7 +119,11 @@ func TestDoors(t *testing.T) {
 				if !door.linked {
 					want = unlinked(t, want)
 				}
-				if got := door.ask(t, q); got != want {
+				got := door.ask(t, q)
+				if door.name != "batch" { // where REST names a path, an assistant is told of a tool
+					got = strings.ReplaceAll(got, "the tool batch_lookup with the op list_tlds", "GET /api/tlds")
+				}
+				if got != want {
 					t.Errorf("%s(%s) over %s: got\n%s\nwant, as over REST,\n%s", q.op, q.in, door.name, got, want)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -156,12 +157,23 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		}
 	}
 	return face.Serve(ctx, people.ByPath(doors, api), metrics.Handler(), log, stdout, func() {
+		summary(o, stand, back).Print(stdout)
 		greet()
 		// What opening took is garbage now, and an idle server would hold it for minutes; pools let go of theirs only
 		// at the second collection.
 		runtime.GC()
 		debug.FreeOSMemory()
 	})
+}
+
+// summary is what the program says of itself at its start.
+func summary(o *options, stand backend.Config, back *backend.Backend) front.Summary {
+	s, base := stand.Summary(back, build.Line("publicapi")), o.face.BaseURL
+	s.Links = [][2]string{
+		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + people.SignInPath},
+	}
+	s.Off = slices.Concat(o.signIn.Off(), o.face.Off(), s.Off)
+	return s
 }
 
 // watch has the registries asked again about proven names until ctx ends or the function it returns is called, which

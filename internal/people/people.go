@@ -51,6 +51,17 @@ func Flags(fs *flag.FlagSet) *Settings {
 	return s
 }
 
+// SignInPath is the page at which people sign in.
+const SignInPath = "/signin"
+
+// Off is what of sign-in is not configured.
+func (s *Settings) Off() (lines []string) {
+	if s.SMTP == "" {
+		lines = append(lines, "mail (-smtp): it goes to the log, links included: whoever reads that can sign in as anyone")
+	}
+	return lines
+}
+
 // Config is what sign-in needs beside its flags.
 type Config struct {
 	*Settings

@@ -44,11 +44,12 @@ type Config struct {
 
 // A Server answers MCP requests. It is safe for concurrent use and keeps nothing between requests.
 type Server struct {
-	cfg    Config
-	tools  map[string]*op.Op
-	rpc    *server.MCPServer
-	stream *server.StreamableHTTPServer
-	guard  *Guard
+	cfg     Config
+	tools   map[string]*op.Op
+	wording wording
+	rpc     *server.MCPServer
+	stream  *server.StreamableHTTPServer
+	guard   *Guard
 }
 
 // listsLast is how long a client may keep a list or a resource: they change with a release or a day's data.
@@ -83,6 +84,7 @@ func New(cfg Config) (*Server, error) {
 		s.tools[o.Name] = o
 		s.rpc.AddTool(tool, s.handle(o))
 	}
+	s.wording = newWording(cfg.Set, s.tools)
 	s.addPrompts()
 	if cfg.Resources != nil {
 		s.addResources()

@@ -74,9 +74,9 @@ func (s *Server) handle(o *op.Op) server.ToolHandlerFunc {
 		via := carrierFrom(ctx)
 		answer, err := call(ctx, via, o, &request.Params)
 		if err == nil {
-			return via.result(answer.JSON), nil
+			return via.result(s.wording.answer(answer.JSON)), nil
 		}
-		f := via.expose(err)
+		f := s.wording.failure(via.expose(err))
 		switch f.Code {
 		case fault.AuthenticationRequired, fault.InsufficientScope, fault.InvalidToken:
 			if !via.refuse(f) && s.cfg.SignIn != "" {

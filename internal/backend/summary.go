@@ -1,0 +1,45 @@
+package backend
+
+import (
+	"net/url"
+	"path/filepath"
+
+	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/store"
+)
+
+// Summary says of a backend that was opened with the configuration where its data is and what to back up. Fill in the rest.
+func (c *Config) Summary(b *Backend, program string) front.Summary {
+	data := b.Data
+	if abs, err := filepath.Abs(data); err == nil {
+		data = abs
+	}
+	s := front.Summary{Program: program, Store: "SQLite in " + data, Off: []string{"zone index: there is none yet"}}
+	copied := "operator db backup FILE"
+	if b.DB.Engine() == store.Postgres {
+		s.Store, copied = "PostgreSQL"+place(c.DB)+", the price list in "+data, "pg_dump of the database"
+	}
+	if c.Demo && c.Data == "" {
+		s.Backup = []string{"nothing: the demo's store is temporary (-data keeps one)"}
+		return s
+	}
+	s.Backup = []string{"the database: " + copied, "the price list, if you import one: " + filepath.Join(data, PricesFile)}
+	keys := "the keys, apart from the database: they stand in the environment"
+	if path, err := c.KeysPath(c.Environ, b.Data); err == nil && path != "" {
+		if abs, err := filepath.Abs(path); err == nil {
+			path = abs
+		}
+		keys = "the keys, apart from the database: " + path
+	}
+	s.Backup = append(s.Backup, keys)
+	return s
+}
+
+// place is where a database is, without user and password.
+func place(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return " at " + u.Host + u.Path
+}
