@@ -294,7 +294,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("HEAD %s: %d", test.path, head.Code)
 		}
 	}
-	for _, path := range []string{"/docs/", "/docs/index.html", "/docs/swagger-ui.js.map", "/docs/..%2fpages.go", "/style.css/"} {
+	for _, path := range []string{"/docs/index.html", "/docs/swagger-ui.js.map", "/docs/..%2fpages.go", "/style.css/"} {
 		if w := (request{"GET " + path, nil, ""}).send(h); w.Code != 404 || w.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("GET %s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
 		}

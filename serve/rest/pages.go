@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
+	"strings"
 	texttemplate "text/template"
 	"time"
 
@@ -52,15 +53,19 @@ func (s *server) addPages(cfg Config) {
 		{"/{$}", html, plainPolicy, render("landing.html", about)},
 		{look.StylePath, css, plainPolicy, look.Style},
 		{look.IconPath, "image/svg+xml", plainPolicy, look.Icon},
+		{"/favicon.ico", "image/svg+xml", plainPolicy, look.Icon}, // which browsers ask for without being told
+		{"/robots.txt", "text/plain; charset=utf-8", plainPolicy, []byte(robots)},
 		{"/openapi.json", "application/json", plainPolicy, spec},
 		{"/llms.txt", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about)},
 		{"/.well-known/api-catalog", catalogType, plainPolicy, catalog(s.door.BaseURL())},
 		{"/docs", html, docsPolicy, asset("docs.html")},
+		{"/docs/{$}", html, docsPolicy, asset("docs.html")},
 		{"/docs/page.css", css, docsPolicy, asset("docs.css")},
 		{"/docs/page.js", js, docsPolicy, asset("docs.js")},
 	} {
 		s.addPage(p)
 	}
+	s.nothing = render("notfound.html", about)
 	s.handle("/docs/{file}", "page", s.swagger())
 	s.handle("/api", "endpoints", s.endpoints)
 	s.handle("/healthz", "health", func(w http.ResponseWriter, _ *http.Request) { health(w) })
@@ -71,6 +76,42 @@ func (s *server) addPages(cfg Config) {
 		}
 		health(w)
 	})
+}
+
+// robots keeps crawlers off what answers differently each time and costs registries a question.
+const robots = "User-agent: *\nDisallow: /api/\nDisallow: /mcp\nDisallow: /oauth/\nDisallow: /account\nAllow: /\n"
+
+// wantsPage reports whether a request is a browser's, which shows a page rather than JSON.
+func wantsPage(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	for _, accept := range r.Header["Accept"] {
+		for part := range strings.SplitSeq(accept, ",") {
+			mediaType, _, _ := strings.Cut(strings.TrimSpace(part), ";")
+			switch strings.ToLower(strings.TrimSpace(mediaType)) {
+			case "text/html", "application/xhtml+xml":
+				return true
+			case "application/json", "*/*":
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// nothingHere answers a browser that asks for what is not there.
+func (s *server) nothingHere(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", plainPolicy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(s.nothing)
+	}
 }
 
 // handle adds a route that can only be read, under a name for the log.
@@ -187,6 +228,8 @@ func catalog(base string) []byte {
 type about struct {
 	Base, Version, MCP string
 	Operations         []sample
+	Partner            []*op.Op // empty where partners are not served
+	Search             string   // a call of the search
 	Errors             []fault.Row
 }
 
@@ -201,6 +244,12 @@ func (s *server) about(cfg Config) about {
 	a := about{Base: s.door.BaseURL(), Version: cfg.Version, MCP: cfg.MCP, Errors: fault.Codes()}
 	for _, o := range cfg.Set.All() {
 		a.Operations = append(a.Operations, newSample(o, a.Base))
+		if o.Name == "search_domain" {
+			a.Search = a.Operations[len(a.Operations)-1].Curl
+		}
+	}
+	if cfg.Partner != nil {
+		a.Partner = cfg.Partner.Set.All()
 	}
 	return a
 }

@@ -24,6 +24,7 @@ type Config struct {
 
 // server is the REST door of one set.
 type server struct {
+	nothing  []byte // the page for a browser that asks for what is not there
 	door     *door.Door
 	set      *op.Set
 	resource string // what tokens must be meant for
@@ -92,6 +93,11 @@ func clean(p string) bool {
 func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions && door.REST.Preflight(w.Header(), r) {
 		w.WriteHeader(http.StatusNoContent) // so that a page can read the 404
+		return
+	}
+	w.Header().Add("Vary", "Accept")
+	if wantsPage(r) {
+		s.nothingHere(w, r)
 		return
 	}
 	s.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", s.door.BaseURL()))
