@@ -96,37 +96,42 @@ func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page 
 // Redeliver sends an event once more, at once, whatever became of its delivery, and returns that. If the endpoint does
 // not take it, the retries begin anew. It fails with [fault.NotFound] for an id that is not of the stream and where
 // there is no endpoint, and with [fault.Conflict] where that is switched off.
-func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (Delivery, error) {
-	var d Delivery
-	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
-		row, err := activeEndpoint(ctx, tx, s)
-		if err != nil {
-			return err
-		}
-		missing := fault.New(fault.NotFound, "no such delivery")
-		number, found, err := numberOf(ctx, tx, s, eventID(id))
-		if err != nil {
-			return err
-		} else if !found {
-			return missing
-		}
-		if err := redeliver(ctx, tx, s, number, l.cfg.Now()); err != nil {
-			return err
-		}
-		rows, err := deliveries(ctx, tx, s, `number = $3`, number)
-		if err != nil {
-			return err
-		} else if len(rows) == 0 { // the event was appended before there was an endpoint
-			return missing
-		}
-		d = rows[0].delivery(row.advanced)
-		return l.audit(ctx, tx, s, "webhook.redeliver", id, map[string]any{})
+func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (d Delivery, err error) {
+	err = l.cfg.DB.Tx(ctx, func(tx store.Tx) (err error) {
+		d, err = l.RedeliverIn(ctx, tx, s, id)
+		return err
 	})
 	if err != nil {
 		return Delivery{}, within("deliver again", err)
 	}
 	l.Wake(s)
 	return d, nil
+}
+
+// RedeliverIn is [Log.Redeliver] within a transaction of the caller. After the commit, [Log.Wake] has the event sent at
+// once.
+func (l *Log) RedeliverIn(ctx context.Context, tx store.Tx, s Stream, id string) (Delivery, error) {
+	row, err := activeEndpoint(ctx, tx, s)
+	if err != nil {
+		return Delivery{}, err
+	}
+	missing := fault.New(fault.NotFound, "no such delivery")
+	number, found, err := numberOf(ctx, tx, s, eventID(id))
+	if err != nil {
+		return Delivery{}, err
+	} else if !found {
+		return Delivery{}, missing
+	}
+	if err := redeliver(ctx, tx, s, number, l.cfg.Now()); err != nil {
+		return Delivery{}, err
+	}
+	rows, err := deliveries(ctx, tx, s, `number = $3`, number)
+	if err != nil {
+		return Delivery{}, err
+	} else if len(rows) == 0 { // the event was appended before there was an endpoint
+		return Delivery{}, missing
+	}
+	return rows[0].delivery(row.advanced), l.audit(ctx, tx, s, "webhook.redeliver", id, map[string]any{})
 }
 
 // A delivery has the id of its event, of which there is one, with a prefix of its own.

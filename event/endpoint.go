@@ -166,11 +166,10 @@ func (l *Log) Unregister(ctx context.Context, s Stream) error {
 func (l *Log) Test(ctx context.Context, s Stream) (Event, error) {
 	var e Event
 	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
-		row, err := activeEndpoint(ctx, tx, s)
-		if err != nil {
-			return err
+		made, err := l.TestIn(ctx, tx, s)
+		if err == nil {
+			e, err = l.AppendEvent(ctx, tx, s, made)
 		}
-		e, err = l.Append(ctx, tx, s, TestType, map[string]bool{"test": true}, l.cfg.Now().Add(row.advanced))
 		return err
 	})
 	if err != nil {
@@ -178,6 +177,15 @@ func (l *Log) Test(ctx context.Context, s Stream) (Event, error) {
 	}
 	l.Wake(s)
 	return e, nil
+}
+
+// TestIn makes the event of [Log.Test] within a transaction of the caller, which is to append it by [Log.AppendEvent].
+func (l *Log) TestIn(ctx context.Context, tx store.Tx, s Stream) (Event, error) {
+	row, err := activeEndpoint(ctx, tx, s)
+	if err != nil {
+		return Event{}, err
+	}
+	return newEvent(s, TestType, map[string]bool{"test": true}, l.cfg.Now().Add(row.advanced))
 }
 
 // activeEndpoint fails with [fault.NotFound] where the stream has no endpoint, and with [fault.Conflict] where that is

@@ -51,7 +51,7 @@ type Event struct {
 // idPrefix marks the ids of events.
 const idPrefix = "evt"
 
-// TestType is the type of the events that [Log.Test] appends.
+// TestType is the type of the events that [Log.Test] makes.
 const TestType = "webhook.test"
 
 // Config is what a [Log] stands on.
@@ -101,12 +101,25 @@ func New(cfg Config) *Log {
 // earlier than the one before it, whatever the clocks of the processes say. Until tx ends no other transaction can append to the stream: make it
 // the last thing that tx does. After the commit, [Log.Wake] has it sent at once.
 func (l *Log) Append(ctx context.Context, tx store.Tx, s Stream, typ string, data any, at time.Time) (Event, error) {
+	e, err := newEvent(s, typ, data, at)
+	if err != nil {
+		return Event{}, err
+	}
+	return l.AppendEvent(ctx, tx, s, e)
+}
+
+// newEvent is an event that is to be appended.
+func newEvent(s Stream, typ string, data any, at time.Time) (Event, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return Event{}, fmt.Errorf("encode a %s event: %w", typ, err)
 	}
-	e := Event{ID: store.NewID(idPrefix), Type: typ, Partner: s.Partner, Data: text}
-	number, at, sends, err := nextNumber(ctx, tx, s, at)
+	return Event{ID: store.NewID(idPrefix), Type: typ, CreatedAt: at, Partner: s.Partner, Data: text}, nil
+}
+
+// AppendEvent is [Log.Append] for an event that [Log.TestIn] made. It returns the event as it is in the history.
+func (l *Log) AppendEvent(ctx context.Context, tx store.Tx, s Stream, e Event) (Event, error) {
+	number, at, sends, err := nextNumber(ctx, tx, s, e.CreatedAt)
 	if err == nil {
 		e.CreatedAt = at
 		err = insertEvent(ctx, tx, s, number, e)
@@ -115,7 +128,7 @@ func (l *Log) Append(ctx context.Context, tx store.Tx, s Stream, typ string, dat
 		err = insertDelivery(ctx, tx, s, number, l.cfg.Now())
 	}
 	if err != nil {
-		return Event{}, fmt.Errorf("append a %s event: %w", typ, err)
+		return Event{}, fmt.Errorf("append a %s event: %w", e.Type, err)
 	}
 	return e, nil
 }

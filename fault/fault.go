@@ -149,6 +149,12 @@ func (e Error) WithRetry(after time.Duration) *Error {
 	return &e
 }
 
+// WithCause returns a copy that wraps an error of ours, for [errors.Is] and the log. The caller never sees its text.
+func (e Error) WithCause(err error) *Error {
+	e.wrapped = err
+	return &e
+}
+
 // WithSigned returns a copy that shows what should have been signed.
 func (e Error) WithSigned(canonical string) *Error {
 	e.Signed = canonical

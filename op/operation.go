@@ -33,8 +33,10 @@ type Operation[In, Out any] struct {
 	Tool   bool   // is offered as an MCP tool
 	Scope  string // the scope that a caller needs; empty: anybody
 	Effect Effect // what it does to the world
-	Keying Keying // what an idempotency key is to it
 
+	Idempotency Idempotency // what an idempotency key is to it
+
+	Gone   bool                               // may fail with [fault.Gone]: what is asked for is kept for a while only
 	Limit  Class                              // the rate limit that a call draws on
 	Cost   func(context.Context, In) []Charge // what a call draws; nil: one of Limit
 	Reuse  *Reuse[In, Out]                    // how encoded answers may be given again; nil: never
@@ -53,9 +55,8 @@ type Operation[In, Out any] struct {
 	// what runs then.
 	Plan func(context.Context, In) ([]Charge, func(context.Context) (Out, error))
 
-	// Answer stands for Do where the operation itself encodes what it answers, with [Encode], because the answer is
-	// kept. Out is what the answer is when it is decoded.
-	Answer func(context.Context, In) (Answer, error)
+	// Kept stands for Do where there is an Idempotency, and only there: its answers are kept. [Once] and [Outside] make it.
+	Kept Kept[In, Out]
 }
 
 // A Route is a method and a path with {name} wildcards that are fields of the input.
@@ -73,16 +74,6 @@ type Effect int
 const (
 	Reads  Effect = iota // changes nothing
 	Writes               // changes something of the caller's, and may destroy
-)
-
-// A Keying says what an idempotency key is to an operation. A request that is repeated with its key has one effect.
-type Keying int
-
-// The keyings.
-const (
-	Unkeyed Keying = iota // no key is taken
-	Keyable               // a key is honoured
-	Keyed                 // a key is required
 )
 
 // A Class names a rate limit.
@@ -124,7 +115,8 @@ type Op struct {
 	Batch, Tool      bool
 	Scope            string
 	Effect           Effect
-	Keying           Keying
+	Idempotency      Idempotency
+	Gone             bool
 	Limit            Class
 	Keeps            time.Duration
 	Varies           bool               // different callers may get different answers
@@ -198,7 +190,10 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 		return nil, err
 	}
 	if d.ways() != 1 || d.Doc == "" || d.Title == "" || d.Limit == "" {
-		return nil, errors.New("needs a Title, a Doc, a Limit, and one of Do, Plan and Answer")
+		return nil, errors.New("needs a Title, a Doc, a Limit, and one of Do, Plan and Kept")
+	}
+	if (d.Idempotency != None) != d.Kept.given() || d.Idempotency != None && d.Effect == Reads {
+		return nil, errors.New("an operation that takes idempotency keys writes and keeps its answers, by Kept, and no other does")
 	}
 	example, err := json.Marshal(d.Example)
 	if err != nil {
@@ -217,7 +212,7 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	in.Examples = nil
 	return &Op{
 		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
-		Effect: d.Effect, Keying: d.Keying, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
+		Effect: d.Effect, Idempotency: d.Idempotency, Gone: d.Gone, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
 		toolDefaults: toolDefaults,
 		Varies:       d.Varies || d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
 		begin:        d.beginner(set, newFiller(reflect.TypeFor[Out]())),
@@ -231,7 +226,7 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 
 // ways counts the functions that run the operation.
 func (d Operation[In, Out]) ways() (n int) {
-	for _, given := range [...]bool{d.Do != nil, d.Plan != nil, d.Answer != nil} {
+	for _, given := range [...]bool{d.Do != nil, d.Plan != nil, d.Kept.given()} {
 		if given {
 			n++
 		}
@@ -260,8 +255,8 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 		if err := json.Unmarshal(raw, &in); err != nil {
 			return nil, fmt.Errorf("decode checked input of %s: %w", o.Name, err)
 		}
-		if d.Answer != nil {
-			return &Call{Charges: o.charge(), run: func(ctx context.Context) (Answer, error) { return d.Answer(ctx, in) }}, nil
+		if d.Kept.given() {
+			return &Call{Charges: o.charge(), run: func(ctx context.Context) (Answer, error) { return d.Kept.call(ctx, o, in) }}, nil
 		}
 		charges, do := d.plan(ctx, o, in)
 		return &Call{Charges: charges, run: func(ctx context.Context) (Answer, error) {
@@ -317,7 +312,7 @@ type Appender interface {
 	AppendJSON([]byte) ([]byte, error)
 }
 
-// Encode writes an output as an answer has it: slices are never null. It is for operations that keep their answers.
+// Encode writes an output as an answer has it: slices are never null.
 func Encode[Out any](out Out) ([]byte, error) {
 	newFiller(reflect.TypeFor[Out]()).fill(reflect.ValueOf(&out).Elem())
 	return encode(out)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,7 +54,7 @@ func (c *call) answerID(required bool) (answerID, error) {
 
 // repeated finds what was answered to the request when it came first; false: nothing is known of it. It fails with
 // [fault.Conflict] where the key came with another body.
-func (c *call) repeated(ctx context.Context, tx store.Tx, id answerID, now time.Time) (op.Answer, bool, error) {
+func (c *call) repeated(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, now time.Time) (op.Answer, bool, error) {
 	if id == (answerID{}) {
 		return op.Answer{}, false, nil
 	}
@@ -70,99 +71,173 @@ func (c *call) repeated(ctx context.Context, tx store.Tx, id answerID, now time.
 		return op.Answer{}, false, fault.New(fault.Conflict, "the idempotency key was used with another body").
 			WithHint("repeat a request with the body it had, and send a fresh key with a new one")
 	}
+	if a.JSON, err = restoreBuyers(ctx, tx, r, a.JSON); err != nil {
+		return op.Answer{}, false, err
+	}
 	return a, true, nil
 }
 
-// keep stores the answer of a request in the transaction of what the request did.
-func (c *call) keep(ctx context.Context, tx store.Tx, id answerID, a op.Answer, now time.Time) error {
-	if id == (answerID{}) {
-		return nil
+// keep stores the answer of a request in the transaction of what the request did, but for who bought: that stands in the
+// order alone. It returns the answer as it is given.
+func (c *call) keep(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, out any, now time.Time) (op.Answer, error) {
+	answer, err := answerOf(r, r.Status)(out, nil)
+	if err != nil || id == (answerID{}) {
+		return answer, err
 	}
-	_, err := tx.Exec(ctx, `
+	kept := answer.JSON
+	if forgetBuyers(out) > 0 {
+		if kept, err = r.Encode(out); err != nil {
+			return op.Answer{}, fmt.Errorf("encode an answer: %w", err)
+		}
+	}
+	_, err = tx.Exec(ctx, `
 		INSERT INTO partner_answers (id, fingerprint, status, body, created_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
 			body = excluded.body, created_at = excluded.created_at`, // of one that is too old to be found
-		id[:], c.body[:], a.Status, string(a.JSON), store.Micros(now))
+		id[:], c.body[:], answer.Status, string(kept), store.Micros(now))
 	if err != nil {
-		return fmt.Errorf("keep an answer: %w", err)
+		return op.Answer{}, fmt.Errorf("keep an answer: %w", err)
 	}
-	return nil
+	return answer, nil
 }
 
-// An effect is what a request does to the world, within a transaction; now is the party's time.
-type effect[Out any] func(ctx context.Context, tx store.Tx, now time.Time) (Out, error)
-
-// once runs what a request does, and keeps the answer with it, all in one transaction; or it gives the answer again that
-// the request got when it came first. Requests with one key that come at once wait for one another. It reports whether
-// the effect took place now.
-func once[Out any](ctx context.Context, a *API, status int, keyed bool, do effect[Out]) (answer op.Answer, did bool, err error) {
-	c := callFrom(ctx)
-	if c == nil {
-		return op.Answer{}, false, fmt.Errorf("run a partner's operation for nobody")
-	}
-	id, err := c.answerID(keyed)
+// Once implements [op.Answers]: what a request does, the keeping of its answer and, last, its events are one transaction.
+func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Context, store.Tx, time.Time) (any, error)) (op.Answer, error) {
+	c, id, err := repeatable(ctx, r)
 	if err != nil {
-		return op.Answer{}, false, err
+		return op.Answer{}, err
 	}
+	var answer op.Answer
+	var out *outbox
 	err = a.desk.Tx(ctx, string(c.party.Environment), func(tx store.Tx) error {
 		now := a.cfg.Now()
-		before, again, err := c.repeated(ctx, tx, id, now)
+		before, again, err := c.repeated(ctx, tx, r, id, now)
 		if err != nil || again {
-			answer, did = before, false
+			answer, out = before, nil
 			return err
 		}
 		local, err := timeOf(ctx, tx, now, c.party)
 		if err != nil {
 			return err
 		}
-		out, err := do(ctx, tx, local)
+		out = &outbox{}
+		done, err := effect(withOutbox(ctx, out), tx, local)
 		if err != nil {
 			return err
 		}
-		body, err := op.Encode(out)
-		if err != nil {
-			return fmt.Errorf("encode an answer: %w", err)
+		if answer, err = c.keep(ctx, tx, r, id, done, now); err != nil {
+			return err
 		}
-		answer, did = op.Answer{JSON: body, Status: status}, true
-		return c.keep(ctx, tx, id, answer, now)
+		return out.flush(ctx, tx)
 	})
 	if store.IsRetryable(err) {
-		return op.Answer{}, false, fault.New(fault.Conflict, "another request is changing the same: %w", err).
+		return op.Answer{}, fault.New(fault.Conflict, "another request is changing the same").WithCause(err).
 			WithHint("repeat the request with the same idempotency key").WithRetry(time.Second)
 	}
-	return answer, did, err
+	if err == nil && out != nil {
+		a.committed(ctx, c.party, out)
+	}
+	return answer, err
 }
 
-// told is once for requests whose work is not done in a transaction, because it stores nothing or what it does is the
-// business of another package: its answer alone is kept.
-func told[Out any](ctx context.Context, a *API, status int, do func(context.Context) (Out, error)) (op.Answer, error) {
-	c := callFrom(ctx)
-	if c == nil {
-		return op.Answer{}, fmt.Errorf("run a partner's operation for nobody")
+// committed makes what was committed show: to the sender of webhooks and, if there are events of orders, to searches of
+// this process. That it fails to is no failure of the request.
+func (a *API) committed(ctx context.Context, p Party, out *outbox) {
+	a.events.Wake(p.stream())
+	if !out.orders {
+		return
 	}
-	id, err := c.answerID(false)
-	if err != nil {
-		return op.Answer{}, err
+	if err := a.inventory.changed(ctx); err != nil {
+		op.Report(ctx, err)
 	}
-	if id != (answerID{}) {
-		var answer op.Answer
-		var again bool
-		err := a.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
-			answer, again, err = c.repeated(ctx, tx, id, a.cfg.Now())
-			return err
-		})
-		if err != nil || again {
-			return answer, err
-		}
-	}
-	out, err := do(ctx)
+}
+
+// Outside implements [op.Answers].
+func (a *API) Outside(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
+	c, id, err := repeatable(ctx, r)
 	if err != nil {
 		return op.Answer{}, err
 	}
 	if id == (answerID{}) {
-		body, err := op.Encode(out)
-		return op.Answer{JSON: body, Status: status}, err
+		return answerOf(r, r.Status)(effect(ctx))
 	}
-	answer, _, err := once(ctx, a, status, false, func(context.Context, store.Tx, time.Time) (Out, error) { return out, nil })
-	return answer, err
+	var answer op.Answer
+	var again bool
+	err = a.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		answer, again, err = c.repeated(ctx, tx, r, id, a.cfg.Now())
+		return err
+	})
+	if err != nil || again {
+		return answer, err
+	}
+	out, err := effect(ctx)
+	if err != nil {
+		return op.Answer{}, err
+	}
+	return a.Once(ctx, r, func(context.Context, store.Tx, time.Time) (any, error) { return out, nil })
+}
+
+// Rehearse implements [op.Answers].
+func (a *API) Rehearse(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
+	if _, _, err := repeatable(ctx, r); err != nil {
+		return op.Answer{}, err
+	}
+	return answerOf(r, r.Rehearsed)(effect(ctx))
+}
+
+// answerOf encodes what an effect returns, as an answer of a status.
+func answerOf(r op.Repeatable, status int) func(out any, err error) (op.Answer, error) {
+	return func(out any, err error) (op.Answer, error) {
+		if err != nil {
+			return op.Answer{}, err
+		}
+		body, err := r.Encode(out)
+		if err != nil {
+			return op.Answer{}, fmt.Errorf("encode an answer: %w", err)
+		}
+		return op.Answer{JSON: body, Status: status}, nil
+	}
+}
+
+// repeatable is the signed request that ctx belongs to, and the id of its answer.
+func repeatable(ctx context.Context, r op.Repeatable) (*call, answerID, error) {
+	c := callFrom(ctx)
+	if c == nil {
+		return nil, answerID{}, errors.New("run a partner's operation for nobody")
+	}
+	id, err := c.answerID(r.Idempotency == op.Required)
+	return c, id, err
+}
+
+// An outbox collects the events of a transaction, which come last in it: from the first on, until the commit, no other
+// transaction can append to the partner's events.
+type outbox struct {
+	events []func(ctx context.Context, tx store.Tx) error
+	orders bool // there are events of orders: what is for sale may have changed
+}
+
+type outboxKey struct{}
+
+func withOutbox(ctx context.Context, o *outbox) context.Context {
+	return context.WithValue(ctx, outboxKey{}, o)
+}
+
+// emit runs what appends an event at the end of the transaction, or at once where no request runs.
+func emit(ctx context.Context, tx store.Tx, order bool, appendEvent func(ctx context.Context, tx store.Tx) error) error {
+	o, _ := ctx.Value(outboxKey{}).(*outbox)
+	if o == nil {
+		return appendEvent(ctx, tx)
+	}
+	o.events = append(o.events, appendEvent)
+	o.orders = o.orders || order
+	return nil
+}
+
+func (o *outbox) flush(ctx context.Context, tx store.Tx) error {
+	for _, appendEvent := range o.events {
+		if err := appendEvent(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -107,8 +107,10 @@ func owner(p sale.Party) ledger.Owner {
 type emitter struct{ log *event.Log }
 
 func (e emitter) Emit(ctx context.Context, tx store.Tx, p sale.Party, kind string, data sale.EventData, at time.Time) error {
-	_, err := e.log.Append(ctx, tx, event.Stream{Partner: p.Partner, Environment: p.Environment}, kind, data, at)
-	return err
+	return emit(ctx, tx, true, func(ctx context.Context, tx store.Tx) error {
+		_, err := e.log.Append(ctx, tx, event.Stream{Partner: p.Partner, Environment: p.Environment}, kind, data, at)
+		return err
+	})
 }
 
 // claims are what the orders say about money, for the ledger to be held against.

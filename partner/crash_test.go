@@ -28,6 +28,7 @@ const childVariable = "PARTNER_TEST_CHILD"
 type childConfig struct {
 	Dir, URL string
 	Keys     string
+	Stuck    bool // serve what [serveWrite] does, whose effect never ends
 }
 
 // TestChild is no test: it is the server, until it is killed.
@@ -45,7 +46,14 @@ func TestChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, storetest.Open(t, store.Config{Dir: cfg.Dir, URL: cfg.URL}), real, func(set *setting) { set.Keys, set.seed = keys, "" })
-	fmt.Printf("\nserving %s\n", s.http.URL)
+	url := s.http.URL
+	if cfg.Stuck {
+		url = serveWrite(s, func() {
+			fmt.Printf("\nwritten\n")
+			select {}
+		})
+	}
+	fmt.Printf("\nserving %s\n", url)
 	select {}
 }
 
@@ -97,7 +105,7 @@ func TestKilled(t *testing.T) {
 		passed := map[string]request{} // the request that was acknowledged, by its key
 		var mu sync.Mutex
 		for round := range rounds {
-			url, kill := child(t, childConfig{cfg.Dir, cfg.URL, text})
+			url, kill := child(t, childConfig{Dir: cfg.Dir, URL: cfg.URL, Keys: text})
 			client := &http.Client{Timeout: 20 * time.Second}
 			var acknowledged atomic.Int32
 			var wg sync.WaitGroup
@@ -123,7 +131,7 @@ func TestKilled(t *testing.T) {
 			wg.Wait()
 			kill()
 		}
-		url, _ := child(t, childConfig{cfg.Dir, cfg.URL, text})
+		url, _ := child(t, childConfig{Dir: cfg.Dir, URL: cfg.URL, Keys: text})
 		orders := s.count(`SELECT COUNT(*) FROM orders`)
 		if orders < len(passed) || len(passed) < rounds*perRound/2 {
 			t.Errorf("%d orders, %d of them acknowledged", orders, len(passed))

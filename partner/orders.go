@@ -42,22 +42,20 @@ func (a *API) createQuote() op.Operation[QuoteIn, sale.Quote] {
 		Doc: "The current buy-now price of a name, which holds for this partner for 10 minutes. The name is not reserved: " +
 			"another may buy it meanwhile.",
 		Route: op.Route{Method: "POST", Path: root + "/quotes", Status: http.StatusCreated},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: QuoteIn{Domain: "brewhaven.example"},
-		Answer: func(ctx context.Context, in QuoteIn) (op.Answer, error) {
-			return told(ctx, a, http.StatusCreated, func(ctx context.Context) (sale.Quote, error) {
-				name, err := in.Domain.parse("domain")
-				if err != nil {
-					return sale.Quote{}, err
-				}
-				p := party(ctx)
-				now, err := a.time(ctx, p)
-				if err != nil {
-					return sale.Quote{}, err
-				}
-				return a.desk.Quote(ctx, p.seller(), name, now)
-			})
-		},
+		Kept: op.Outside(a, func(ctx context.Context, in QuoteIn) (sale.Quote, error) {
+			name, err := in.Domain.parse("domain")
+			if err != nil {
+				return sale.Quote{}, err
+			}
+			p := party(ctx)
+			now, err := a.time(ctx, p)
+			if err != nil {
+				return sale.Quote{}, err
+			}
+			return a.desk.Quote(ctx, p.seller(), name, now)
+		}),
 	}
 }
 
@@ -90,48 +88,24 @@ func (a *API) createOrder() op.Operation[OrderIn, sale.Order] {
 		Doc: "Records that the partner has sold a name and collected the money; the transfer of the name follows. " +
 			"Needs an Idempotency-Key: the same request with the same key never sells twice, and gets the same answer.",
 		Route: op.Route{Method: "POST", Path: root + "/orders", Status: http.StatusCreated, Also: http.StatusOK},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyed,
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
 		Example: OrderIn{Domain: "brewhaven.example", ExpectedPrice: 9900, Currency: "USD", Buyer: sale.Buyer{Email: "buyer@example.com"}},
-		Answer: func(ctx context.Context, in OrderIn) (op.Answer, error) {
-			p := party(ctx)
-			if in.DryRun {
-				return a.rehearse(ctx, p, in.request())
-			}
-			answer, did, err := once(ctx, a, http.StatusCreated, true, func(ctx context.Context, tx store.Tx, now time.Time) (sale.Order, error) {
-				return a.desk.Place(ctx, tx, p.seller(), in.request(), now)
-			})
-			if did {
-				a.sold(ctx, p)
-			}
-			return answer, err
-		},
+		Kept:    op.Rehearsed(a, op.Once(a, a.placeOrder), func(in OrderIn) bool { return in.DryRun }, a.tryOrder),
 	}
 }
 
-// rehearse answers a dry run, which needs a key but does not use it up.
-func (a *API) rehearse(ctx context.Context, p Party, r sale.Request) (op.Answer, error) {
-	if _, err := callFrom(ctx).answerID(true); err != nil {
-		return op.Answer{}, err
-	}
+func (a *API) placeOrder(ctx context.Context, tx store.Tx, in OrderIn, now time.Time) (sale.Order, error) {
+	return a.desk.Place(ctx, tx, party(ctx).seller(), in.request(), now)
+}
+
+// tryOrder is a dry run.
+func (a *API) tryOrder(ctx context.Context, in OrderIn) (sale.Order, error) {
+	p := party(ctx)
 	now, err := a.time(ctx, p)
 	if err != nil {
-		return op.Answer{}, err
+		return sale.Order{}, err
 	}
-	o, err := a.desk.Try(ctx, p.seller(), r, now)
-	if err != nil {
-		return op.Answer{}, err
-	}
-	body, err := op.Encode(o)
-	return op.Answer{JSON: body, Status: http.StatusOK}, err
-}
-
-// sold makes what was committed show: to searches of this process, and to the courier. That it fails to is no failure
-// of the sale.
-func (a *API) sold(ctx context.Context, p Party) {
-	a.events.Wake(p.stream())
-	if err := a.inventory.changed(ctx); err != nil {
-		op.Report(ctx, err)
-	}
+	return a.desk.Try(ctx, p.seller(), in.request(), now)
 }
 
 // An OrderID names an order in the path.
@@ -273,17 +247,10 @@ func (a *API) createRefund() op.Operation[RefundIn, sale.Refund] {
 		Doc: "Refunds a sale in full, before its transfer is completed, and puts the name up for sale again. " +
 			"It is for sales that the partner collected.",
 		Route: op.Route{Method: "POST", Path: root + "/refunds", Status: http.StatusCreated},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: RefundIn{OrderID: "ord_06bqexample0000000000000000", Reason: "buyer changed their mind"},
-		Answer: func(ctx context.Context, in RefundIn) (op.Answer, error) {
-			p := party(ctx)
-			answer, did, err := once(ctx, a, http.StatusCreated, false, func(ctx context.Context, tx store.Tx, now time.Time) (sale.Refund, error) {
-				return a.desk.Refund(ctx, tx, p.seller(), string(in.OrderID), string(in.Reason), now)
-			})
-			if did {
-				a.sold(ctx, p)
-			}
-			return answer, err
-		},
+		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in RefundIn, now time.Time) (sale.Refund, error) {
+			return a.desk.Refund(ctx, tx, party(ctx).seller(), string(in.OrderID), string(in.Reason), now)
+		}),
 	}
 }

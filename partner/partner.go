@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -104,7 +105,7 @@ func (a *API) Set() *op.Set { return a.set }
 
 // operations are those of section 4.1 of the contract, in its order, and what the sandbox has besides.
 func (a *API) operations() *op.Set {
-	return op.NewSet(a.cfg.Now,
+	set := op.NewSet(a.cfg.Now,
 		a.searchDomains(),
 		a.getDomain(),
 		a.availability(),
@@ -124,6 +125,12 @@ func (a *API) operations() *op.Set {
 		a.advanceClock(),
 		a.playOrder(),
 	)
+	for _, o := range set.All() {
+		if o.Route.Method == http.MethodPost && o.Idempotency == op.None {
+			panic("partner: " + o.Name + " is a POST that honours no idempotency key")
+		}
+	}
+	return set
 }
 
 // Paths of the partner API.

@@ -184,8 +184,8 @@ func TestCalls(t *testing.T) {
 		if r.method != o.Route.Method {
 			t.Errorf("%s: %s, want %s", o.Name, r.method, o.Route.Method)
 		}
-		if keyable := o.Route.Method == "POST"; (o.Keying != op.Unkeyed) != keyable {
-			t.Errorf("%s: keying %v", o.Name, o.Keying)
+		if keyable := o.Route.Method == "POST"; (o.Idempotency != op.None) != keyable {
+			t.Errorf("%s: idempotency %v", o.Name, o.Idempotency)
 		}
 		if want := classOf(o.Route.Method, nil); o.Limit != want && o.Limit != ClassSearch {
 			t.Errorf("%s: class %s, want %s", o.Name, o.Limit, want)

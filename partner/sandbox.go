@@ -3,7 +3,6 @@ package partner
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -57,21 +56,15 @@ func (a *API) advanceClock() op.Operation[ClockIn, ClockOut] {
 		Doc: "Moves the partner's clock in the sandbox on: quotes expire and webhooks are retried as if the time had passed. " +
 			"Signatures go by the real clock.",
 		Route: op.Route{Method: "POST", Path: root + "/sandbox/clock"},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: ClockIn{AdvanceSeconds: 600},
-		Answer: func(ctx context.Context, in ClockIn) (op.Answer, error) {
+		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in ClockIn, now time.Time) (ClockOut, error) {
 			p, err := inSandbox(ctx)
 			if err != nil {
-				return op.Answer{}, err
+				return ClockOut{}, err
 			}
-			answer, did, err := once(ctx, a, http.StatusOK, false, func(ctx context.Context, tx store.Tx, now time.Time) (ClockOut, error) {
-				return a.advance(ctx, tx, p, now, time.Duration(in.AdvanceSeconds)*time.Second)
-			})
-			if did {
-				a.events.Wake(p.stream())
-			}
-			return answer, err
-		},
+			return a.advance(ctx, tx, p, now, time.Duration(in.AdvanceSeconds)*time.Second)
+		}),
 	}
 }
 
@@ -126,30 +119,24 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 		Doc: "Does to an order in the sandbox what the operator does to a real one: advance takes it one state on, up to SETTLED; " +
 			"hold and clear its review; fail cancels it.",
 		Route: op.Route{Method: "POST", Path: root + "/sandbox/orders/{public_id}/{play}"},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: PlayIn{PublicID: "ord_06bqexample0000000000000000", Play: PlayAdvance},
-		Answer: func(ctx context.Context, in PlayIn) (op.Answer, error) {
+		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in PlayIn, now time.Time) (sale.Order, error) {
 			p, err := inSandbox(ctx)
 			if err != nil {
-				return op.Answer{}, err
+				return sale.Order{}, err
 			}
-			o, err := a.desk.Order(ctx, p.seller(), string(in.PublicID))
+			o, err := a.desk.OrderIn(ctx, tx, p.seller(), string(in.PublicID))
 			if err != nil {
-				return op.Answer{}, err
+				return sale.Order{}, err
+			}
+			action, err := in.Play.action(o)
+			if err != nil {
+				return sale.Order{}, err
 			}
 			by := sale.Actor{Name: actorOf(p.Partner), Reason: "sandbox", Party: p.seller()}
-			answer, did, err := once(ctx, a, http.StatusOK, false, func(ctx context.Context, tx store.Tx, now time.Time) (sale.Order, error) {
-				action, err := in.Play.action(o)
-				if err != nil {
-					return sale.Order{}, err
-				}
-				return a.desk.Act(ctx, tx, string(in.PublicID), action, by, now)
-			})
-			if did {
-				a.sold(ctx, p)
-			}
-			return answer, err
-		},
+			return a.desk.Act(ctx, tx, string(in.PublicID), action, by, now)
+		}),
 	}
 }
 

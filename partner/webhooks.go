@@ -2,13 +2,13 @@ package partner
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/store"
 )
 
 // EventsIn asks for events.
@@ -39,7 +39,7 @@ func (a *API) listEvents() op.Operation[EventsIn, EventsOut] {
 		Doc: "What happened to the partner's orders, in the order in which it happened. Follow after_id to miss nothing, " +
 			"such as after a webhook receiver was down.",
 		Route: op.Route{Method: "GET", Path: root + "/events"},
-		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
+		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads, Gone: true,
 		Example: EventsIn{Limit: 50},
 		Do: func(ctx context.Context, in EventsIn) (EventsOut, error) {
 			events, next, err := a.events.History(ctx, party(ctx).stream(), string(in.AfterID), int(in.Limit))
@@ -130,13 +130,18 @@ func (a *API) testWebhook() op.Operation[Nothing, TestOut] {
 		Title: "Test the webhook",
 		Doc:   "Sends an event of type webhook.test. What came of it is among the deliveries.",
 		Route: op.Route{Method: "POST", Path: webhooks + "/test"},
-		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
-		Answer: func(ctx context.Context, _ Nothing) (op.Answer, error) {
-			return told(ctx, a, http.StatusOK, func(ctx context.Context) (TestOut, error) {
-				e, err := a.events.Test(ctx, party(ctx).stream())
-				return TestOut{e.ID, e.Type}, err
+		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, _ Nothing, _ time.Time) (TestOut, error) {
+			s := party(ctx).stream()
+			e, err := a.events.TestIn(ctx, tx, s)
+			if err != nil {
+				return TestOut{}, err
+			}
+			return TestOut{e.ID, e.Type}, emit(ctx, tx, false, func(ctx context.Context, tx store.Tx) error {
+				_, err := a.events.AppendEvent(ctx, tx, s, e)
+				return err
 			})
-		},
+		}),
 	}
 }
 
@@ -167,7 +172,7 @@ func (a *API) listDeliveries() op.Operation[DeliveriesIn, DeliveriesOut] {
 		Title: "List deliveries",
 		Doc:   "What became of the events that were sent, the latest first, with every attempt and when the next one comes.",
 		Route: op.Route{Method: "GET", Path: webhooks + "/deliveries"},
-		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
+		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads, Gone: true,
 		Example: DeliveriesIn{Status: DeliveryStatus(event.Pending)},
 		Do: func(ctx context.Context, in DeliveriesIn) (DeliveriesOut, error) {
 			list, next, err := a.events.Deliveries(ctx, party(ctx).stream(), event.DeliveryFilter{
@@ -189,12 +194,10 @@ func (a *API) redeliver() op.Operation[DeliveryID, event.Delivery] {
 		Title: "Deliver again",
 		Doc:   "Sends an event once more, at once, whatever became of it.",
 		Route: op.Route{Method: "POST", Path: webhooks + "/deliveries/{id}/redeliver"},
-		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Keying: op.Keyable,
+		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: DeliveryID{"dlv_06bqexample0000000000000000"},
-		Answer: func(ctx context.Context, in DeliveryID) (op.Answer, error) {
-			return told(ctx, a, http.StatusOK, func(ctx context.Context) (event.Delivery, error) {
-				return a.events.Redeliver(ctx, party(ctx).stream(), string(in.ID))
-			})
-		},
+		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in DeliveryID, _ time.Time) (event.Delivery, error) {
+			return a.events.RedeliverIn(ctx, tx, party(ctx).stream(), string(in.ID))
+		}),
 	}
 }

@@ -133,6 +133,18 @@ func (d *Desk) Order(ctx context.Context, p Party, id string) (Order, error) {
 	return o, nil
 }
 
+// OrderIn is [Desk.Order] within a transaction of the caller, without the timeline.
+func (d *Desk) OrderIn(ctx context.Context, tx store.Tx, p Party, id string) (Order, error) {
+	o, err := selectOrder(ctx, tx, p, id)
+	switch {
+	case store.IsNoRows(err):
+		return Order{}, errNoOrder()
+	case err != nil:
+		return Order{}, fmt.Errorf("read an order: %w", err)
+	}
+	return o, nil
+}
+
 func errNoOrder() error { return fault.New(fault.NotFound, "there is no such order") }
 
 // A Filter says which orders to list. Zero fields do not filter.

@@ -70,6 +70,15 @@ func selectOrder(ctx context.Context, tx store.Tx, p Party, id string) (Order, e
 		append([]any{id}, args...)...).Scan)
 }
 
+// BuyerOf reads who bought, as far as the order says; zero where it says no more.
+func BuyerOf(ctx context.Context, tx store.Tx, order string) (b Buyer, err error) {
+	err = tx.QueryRow(ctx, `SELECT buyer_email, buyer_name, buyer_country FROM orders WHERE id = $1`, order).Scan(&b.Email, &b.Name, &b.Country)
+	if err != nil && !store.IsNoRows(err) {
+		return Buyer{}, fmt.Errorf("read the buyer of an order: %w", err)
+	}
+	return b, nil
+}
+
 // selectOrders reads one order more than a page holds.
 func selectOrders(ctx context.Context, tx store.Tx, p Party, f Filter) ([]Order, error) {
 	condition, args := ofParty(p, 1)

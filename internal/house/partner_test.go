@@ -41,26 +41,26 @@ var partnerEndpoints = []struct {
 	method, path, name string
 	scope              string
 	limit              op.Class
-	keying             op.Keying
+	idempotency        op.Idempotency
 }{
-	{"GET", "/api/partner/v1/domains/search", "partner_search_domains", "search", "search", op.Unkeyed},
-	{"GET", "/api/partner/v1/domains/{name}", "partner_get_domain", "search", "search", op.Unkeyed},
-	{"GET", "/api/partner/v1/availability", "partner_availability", "search", "search", op.Unkeyed},
-	{"GET", "/api/partner/v1/pricing", "partner_pricing", "search", "search", op.Unkeyed},
-	{"POST", "/api/partner/v1/quotes", "partner_create_quote", "buy", "write", op.Keyable},
-	{"POST", "/api/partner/v1/orders", "partner_create_order", "buy", "write", op.Keyed},
-	{"GET", "/api/partner/v1/orders", "partner_list_orders", "buy", "reporting", op.Unkeyed},
-	{"GET", "/api/partner/v1/orders/{public_id}", "partner_get_order", "buy", "reporting", op.Unkeyed},
-	{"POST", "/api/partner/v1/refunds", "partner_create_refund", "buy", "write", op.Keyable},
-	{"GET", "/api/partner/v1/events", "partner_list_events", "webhook", "reporting", op.Unkeyed},
-	{"PUT", "/api/partner/webhooks", "partner_put_webhook", "webhook", "write", op.Unkeyed},
-	{"GET", "/api/partner/webhooks", "partner_get_webhook", "webhook", "reporting", op.Unkeyed},
-	{"DELETE", "/api/partner/webhooks", "partner_delete_webhook", "webhook", "reporting", op.Unkeyed},
-	{"POST", "/api/partner/webhooks/test", "partner_test_webhook", "webhook", "write", op.Keyable},
-	{"GET", "/api/partner/webhooks/deliveries", "partner_list_deliveries", "webhook", "reporting", op.Unkeyed},
-	{"POST", "/api/partner/webhooks/deliveries/{id}/redeliver", "partner_redeliver", "webhook", "write", op.Keyable},
-	{"POST", "/api/partner/v1/sandbox/clock", "partner_advance_clock", "buy", "write", op.Keyable},
-	{"POST", "/api/partner/v1/sandbox/orders/{public_id}/{play}", "partner_play_order", "buy", "write", op.Keyable},
+	{"GET", "/api/partner/v1/domains/search", "partner_search_domains", "search", "search", op.None},
+	{"GET", "/api/partner/v1/domains/{name}", "partner_get_domain", "search", "search", op.None},
+	{"GET", "/api/partner/v1/availability", "partner_availability", "search", "search", op.None},
+	{"GET", "/api/partner/v1/pricing", "partner_pricing", "search", "search", op.None},
+	{"POST", "/api/partner/v1/quotes", "partner_create_quote", "buy", "write", op.Optional},
+	{"POST", "/api/partner/v1/orders", "partner_create_order", "buy", "write", op.Required},
+	{"GET", "/api/partner/v1/orders", "partner_list_orders", "buy", "reporting", op.None},
+	{"GET", "/api/partner/v1/orders/{public_id}", "partner_get_order", "buy", "reporting", op.None},
+	{"POST", "/api/partner/v1/refunds", "partner_create_refund", "buy", "write", op.Optional},
+	{"GET", "/api/partner/v1/events", "partner_list_events", "webhook", "reporting", op.None},
+	{"PUT", "/api/partner/webhooks", "partner_put_webhook", "webhook", "write", op.None},
+	{"GET", "/api/partner/webhooks", "partner_get_webhook", "webhook", "reporting", op.None},
+	{"DELETE", "/api/partner/webhooks", "partner_delete_webhook", "webhook", "reporting", op.None},
+	{"POST", "/api/partner/webhooks/test", "partner_test_webhook", "webhook", "write", op.Optional},
+	{"GET", "/api/partner/webhooks/deliveries", "partner_list_deliveries", "webhook", "reporting", op.None},
+	{"POST", "/api/partner/webhooks/deliveries/{id}/redeliver", "partner_redeliver", "webhook", "write", op.Optional},
+	{"POST", "/api/partner/v1/sandbox/clock", "partner_advance_clock", "buy", "write", op.Optional},
+	{"POST", "/api/partner/v1/sandbox/orders/{public_id}/{play}", "partner_play_order", "buy", "write", op.Optional},
 }
 
 func TestSpecPartner(t *testing.T) {
@@ -72,9 +72,9 @@ func TestSpecPartner(t *testing.T) {
 			t.Errorf("no operation is named %s", e.name)
 			continue
 		}
-		if o.Route.Method != e.method || o.Route.Path != e.path || o.Scope != e.scope || o.Limit != e.limit || o.Keying != e.keying || o.Batch || o.Tool {
+		if o.Route.Method != e.method || o.Route.Path != e.path || o.Scope != e.scope || o.Limit != e.limit || o.Idempotency != e.idempotency || o.Batch || o.Tool {
 			t.Errorf("%s: got %s %s scope %q limit %s keying %d batch %v tool %v, want %+v",
-				e.name, o.Route.Method, o.Route.Path, o.Scope, o.Limit, o.Keying, o.Batch, o.Tool, e)
+				e.name, o.Route.Method, o.Route.Path, o.Scope, o.Limit, o.Idempotency, o.Batch, o.Tool, e)
 		}
 	}
 	if got := len(set.All()); got != len(partnerEndpoints) {

@@ -239,7 +239,10 @@ func statuses(o *op.Op) []int {
 	if o.Effect == op.Writes {
 		list = append(list, 409)
 	}
-	if o.Keying == op.Keyed {
+	if o.Gone {
+		list = append(list, 410)
+	}
+	if o.Idempotency == op.Required {
 		list = append(list, 422) // what is paid for has a price
 	}
 	return list

@@ -61,10 +61,10 @@ func describeSigned(o *op.Op, shapes *shapes) (operation, error) {
 	if o.Route.Also != 0 {
 		described.Responses[strconv.Itoa(o.Route.Also)] = success
 	}
-	if o.Keying != op.Unkeyed {
+	if o.Idempotency != op.None {
 		success.Headers["Idempotency-Replayed"] = headerRef("Idempotency-Replayed")
 		described.Parameters = append(described.Parameters, parameter{
-			Name: "Idempotency-Key", In: "header", Required: o.Keying == op.Keyed,
+			Name: "Idempotency-Key", In: "header", Required: o.Idempotency == op.Required,
 			Description: "Tells a repetition of the request from another one.",
 			Schema:      &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(255)},
 			Example:     []byte(`"5f1f9a0c-6d0b-4f7e-8f3e-0a4f6d2c9b11"`),

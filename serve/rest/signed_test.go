@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -42,15 +43,34 @@ type cupID struct {
 	Cup bean `json:"cup"`
 }
 
+// A cupboard runs what fills a cup, and takes the full one for one that was filled before.
+type cupboard struct{}
+
+func (cupboard) Once(ctx context.Context, r op.Repeatable, effect func(context.Context, struct{}, time.Time) (any, error)) (op.Answer, error) {
+	out, err := effect(ctx, struct{}{}, time.Now())
+	if err != nil {
+		return op.Answer{}, err
+	}
+	body, err := r.Encode(out)
+	return op.Answer{JSON: body, Status: 200, Repeated: out.(*cup).Name == "full"}, err
+}
+
+func (cupboard) Outside(context.Context, op.Repeatable, func(context.Context) (any, error)) (op.Answer, error) {
+	return op.Answer{}, errors.New("not used")
+}
+
+func (cupboard) Rehearse(context.Context, op.Repeatable, func(context.Context) (any, error)) (op.Answer, error) {
+	return op.Answer{}, errors.New("not used")
+}
+
 // kitchen is a door behind which a cup is filled once.
 func kitchen(g *guard, limits *door.Limits) http.Handler {
 	fill := op.Operation[cupID, cup]{
-		Name: "fill_cup", Title: "Fill", Doc: "Fills a cup.", Limit: op.Read, Scope: "fill", Effect: op.Writes, Keying: op.Keyable,
+		Name: "fill_cup", Title: "Fill", Doc: "Fills a cup.", Limit: op.Read, Scope: "fill", Effect: op.Writes, Idempotency: op.Optional,
 		Route: op.Route{Method: "POST", Path: "/api/partner/cups/{cup}/fill", Status: 201, Also: 200},
-		Answer: func(_ context.Context, in cupID) (op.Answer, error) {
-			body, err := op.Encode(cup{Name: string(in.Cup)})
-			return op.Answer{JSON: body, Status: 200, Repeated: in.Cup == "full"}, err
-		},
+		Kept: op.Once(cupboard{}, func(_ context.Context, _ struct{}, in cupID, _ time.Time) (cup, error) {
+			return cup{Name: string(in.Cup)}, nil
+		}),
 		Example: cupID{"mug"},
 	}
 	d := door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})

@@ -1,0 +1,285 @@
+package partner
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/seal"
+	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/rest"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
+)
+
+// posts are requests for each POST that take effect, as often as they are made.
+func posts(s *stand) map[string]func() request {
+	s.Helper()
+	sold := func() string {
+		s.Helper()
+		return s.ok(s.order(`{"domain":"brewpath.test","expected_price":4900,"buyer":{"email":"ada@buyer.example","name":"Ada"}}`), 201).text("public_id")
+	}
+	return map[string]func() request{
+		"partner_create_quote": func() request { return s.post(root+"/quotes", `{"domain":"brewhaven.example"}`) },
+		"partner_create_order": func() request { return s.post(root+"/orders", orderBody) },
+		"partner_create_refund": func() request {
+			return s.post(root+"/refunds", `{"order_id":"`+sold()+`"}`)
+		},
+		"partner_test_webhook": func() request { return s.post(webhooks+"/test", "") },
+		"partner_redeliver": func() request {
+			s.ok(s.post(webhooks+"/test", ""), 200)
+			id := objects(s.ok(s.get(webhooks+"/deliveries"), 200), "deliveries")[0]["delivery_id"].(string)
+			return s.post(webhooks+"/deliveries/"+id+"/redeliver", "")
+		},
+		"partner_advance_clock": func() request { return s.post(root+"/sandbox/clock", `{"advance_seconds":60}`) },
+		"partner_play_order": func() request {
+			return s.post(root+"/sandbox/orders/"+sold()+"/fail", "")
+		},
+	}
+}
+
+// effects is what requests have done so far: the rows of all tables that they write, as far as nobody else does.
+func (s *stand) effects() string {
+	s.Helper()
+	var all []string
+	for _, query := range []string{
+		`SELECT COUNT(*) FROM orders`, `SELECT COUNT(*) FROM order_timeline`, `SELECT COUNT(*) FROM refunds`, `SELECT COUNT(*) FROM events`,
+		`SELECT COUNT(*) FROM postings`, `SELECT COUNT(*) FROM audit_log`, `SELECT COUNT(*) FROM partner_answers`,
+		`SELECT COUNT(*) FROM webhook_deliveries`, `SELECT SUM(sandbox_ahead) FROM partners`, `SELECT SUM(change) FROM listing_changes`,
+	} {
+		all = append(all, fmt.Sprint(s.count(query)))
+	}
+	return strings.Join(all, " ")
+}
+
+// Every POST there is has one effect for one key, whatever comes at once and at whichever process, and its answer is given
+// to all.
+func TestEveryPostRunsOnce(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, a, b *stand) {
+		receiver := newReceiver(t)
+		a.ok(a.put(webhooks, `{"url":"`+receiver.URL+`","secret":"webhook-secret-0123456789"}`), 200)
+		requests := posts(a)
+		for _, o := range a.api.Set().All() {
+			if o.Route.Method != http.MethodPost {
+				continue
+			}
+			if o.Idempotency == op.None {
+				t.Errorf("%s takes no idempotency key", o.Name)
+			}
+			make := requests[o.Name]
+			if make == nil {
+				t.Errorf("%s is not tried: add a request to posts", o.Name)
+				continue
+			}
+			r := make()
+			key := "every " + o.Name
+			before := a.effects()
+			var same []request
+			for range 12 {
+				again := r.keyed(key)
+				again.nonce = uuid.NewString()
+				same = append(same, again)
+			}
+			first, fresh := "", 0
+			for _, got := range parallel(t, []*stand{a, b}, same) {
+				if got.status != o.Route.Status {
+					t.Errorf("%s: got %d %s", o.Name, got.status, got.body)
+				}
+				if first == "" {
+					first = got.body
+				}
+				if got.body != first {
+					t.Errorf("%s: answers differ: %s and %s", o.Name, got.body, first)
+				}
+				if got.header.Get("Idempotency-Replayed") == "" {
+					fresh++
+				}
+			}
+			once := a.effects()
+			if fresh != 1 || once == before {
+				t.Errorf("%s: %d answers are not replayed, want one; effects %s, before %s", o.Name, fresh, once, before)
+			}
+			again := r.keyed(key)
+			again.nonce = uuid.NewString()
+			if got := b.ok(again, o.Route.Status); got.body != first || a.effects() != once {
+				t.Errorf("%s, later: got %s, want %s; effects %s, want %s", o.Name, got.body, first, a.effects(), once)
+			}
+		}
+		a.books()
+	}, loopback)
+}
+
+// Who bought does not stand in what is kept for repetitions, and the repetition says it all the same, as long as the order
+// does.
+func TestBuyersAreNotKeptForRepetitions(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *stand) {
+		body := `{"domain":"brewhaven.example","expected_price":9900,"buyer":{"email":"ada@buyer.example","name":"Ada Lovelace","country":"GB"}}`
+		order := s.ok(s.order(body).keyed("order"), 201)
+		play := s.post(root+"/sandbox/orders/"+order.text("public_id")+"/hold", "").keyed("play")
+		played := s.ok(play, 200)
+		refund := s.post(root+"/refunds", `{"order_id":"`+order.text("public_id")+`"}`).keyed("refund")
+		refunded := s.ok(refund, 201)
+		for _, first := range []answer{order, played, refunded} {
+			if !strings.Contains(first.body, "ada@buyer.example") {
+				t.Errorf("the answer does not say who bought: %s", first.body)
+			}
+		}
+		for _, word := range []string{"ada@buyer", "Lovelace"} {
+			if n := s.count(`SELECT COUNT(*) FROM partner_answers WHERE body LIKE '%` + word + `%'`); n != 0 {
+				t.Errorf("%d kept answers hold %s", n, word)
+			}
+			if n := s.count(`SELECT COUNT(*) FROM events WHERE data LIKE '%` + word + `%'`); n != 0 {
+				t.Errorf("%d events hold %s", n, word)
+			}
+		}
+		again := func(r request, want answer) {
+			t.Helper()
+			r.nonce = uuid.NewString()
+			if got := s.ok(r, want.status); got.body != want.body || got.header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("repeated: got %s, want %s", got.body, want.body)
+			}
+		}
+		again(s.order(body).keyed("order"), order)
+		again(play, played)
+		again(refund, refunded)
+		if err := s.exec(`UPDATE orders SET buyer_email = '', buyer_name = '', buyer_country = ''`); err != nil { // their time is over
+			t.Fatal(err)
+		}
+		got := s.ok(s.order(body).keyed("order"), 201)
+		if strings.Contains(got.body, "buyer") || got.text("public_id") != order.text("public_id") {
+			t.Errorf("after the buyers were removed: %s", got.body)
+		}
+	})
+}
+
+type written struct {
+	Domain string `json:"domain"`
+}
+
+// serveWrite serves a write that somebody might add, made by the constructor and nothing else. It writes a row, calls
+// then, and ends.
+func serveWrite(s *stand, then func()) (url string) {
+	s.Helper()
+	write := op.Operation[Nothing, written]{
+		Name: "partner_write", Title: "Write", Doc: "Writes a row.", Route: op.Route{Method: "POST", Path: root + "/write", Status: 201},
+		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
+		Kept: op.Once(s.api, func(ctx context.Context, tx store.Tx, _ Nothing, now time.Time) (written, error) {
+			out := written{store.NewID("row") + ".example"}
+			_, err := tx.Exec(ctx, `INSERT INTO flagged_domains (domain, created_at) VALUES ($1, $2)`, out.Domain, store.Micros(now))
+			if err == nil {
+				then()
+			}
+			return out, err
+		}),
+	}
+	server := httptest.NewUnstartedServer(nil)
+	base := "http://" + server.Listener.Addr().String()
+	server.Config.Handler = rest.New(rest.Config{
+		Door:    door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Set:     op.NewSet(time.Now),
+		Partner: &rest.Partner{Set: op.NewSet(time.Now, write), Signatures: s.api}, Version: "1",
+	})
+	server.Start()
+	s.Cleanup(server.Close)
+	return base
+}
+
+// A write that is made by the constructor runs once for one key: at once, at two processes, and after a process was
+// killed in the middle of it.
+func TestConstructedWrite(t *testing.T) {
+	t.Parallel()
+	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
+		text := seal.NewText()
+		keyed := func(set *setting) {
+			var err error
+			if set.Keys, err = seal.Parse(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := open(t, storetest.Open(t, cfg), real, keyed)
+		b := beside(t, a, cfg, real, keyed)
+		rows := func() int { return a.count(`SELECT COUNT(*) FROM flagged_domains`) }
+		send := func(url, key string) (answer, error) {
+			r := a.post(root+"/write", "").keyed(key)
+			r.at = time.Now()
+			return exchange(http.DefaultClient, r.build(t.Context(), url))
+		}
+
+		stuck := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChild$", "-test.timeout=5m")
+		config, err := json.Marshal(childConfig{Dir: cfg.Dir, URL: cfg.URL, Keys: text, Stuck: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck.Env = append(os.Environ(), childVariable+"="+string(config))
+		out, err := stuck.StdoutPipe()
+		if err == nil {
+			err = stuck.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error, 1)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if url, ok := strings.CutPrefix(lines.Text(), "serving "); ok {
+				go func() {
+					_, err := send(url, "killed")
+					failed <- err
+				}()
+			}
+			if lines.Text() == "written" {
+				break
+			}
+		}
+		_ = stuck.Process.Kill()
+		_ = stuck.Wait()
+		if err := <-failed; err == nil || rows() != 0 {
+			t.Fatalf("the process answered, %v, or left %d rows", err, rows())
+		}
+
+		urls := []string{serveWrite(a, func() {}), serveWrite(b, func() {})}
+		for i, key := range []string{"killed", "another"} {
+			type result struct {
+				answer
+				err error
+			}
+			results := make(chan result)
+			for n := range 20 {
+				go func() {
+					got, err := send(urls[n%2], key)
+					results <- result{got, err}
+				}()
+			}
+			bodies, fresh := map[string]bool{}, 0
+			for range 20 {
+				r := <-results
+				if r.err != nil || r.status != 201 {
+					t.Errorf("%s: %d %s, %v", key, r.status, r.body, r.err)
+				}
+				bodies[r.body] = true
+				if r.header.Get("Idempotency-Replayed") == "" {
+					fresh++
+				}
+			}
+			if len(bodies) != 1 || fresh != 1 || rows() != i+1 {
+				t.Errorf("%s: %d different answers, %d of them not replayed, %d rows: want one more", key, len(bodies), fresh, rows())
+			}
+		}
+		if got, err := send(urls[0], ""); err != nil || got.status != 400 {
+			t.Errorf("without a key: %d %s, %v", got.status, got.body, err)
+		}
+	})
+}
