@@ -2,7 +2,9 @@ package event
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,44 +39,78 @@ type span struct {
 // that is to be sent keeps all that follow it. The last event of a stream stays, by which one that was removed is told
 // from one that never was.
 func planEvents(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT partner, environment, number FROM events e
-		WHERE id <= $1
-			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d
-				WHERE d.partner = e.partner AND d.environment = e.environment AND d.status = 'pending' AND d.number <= e.number)
-			AND EXISTS (SELECT 1 FROM events f WHERE f.partner = e.partner AND f.environment = e.environment AND f.number > e.number)
-		ORDER BY id LIMIT $2`, store.IDAt(idPrefix, over), limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var spans []span
-	for rows.Next() {
-		var s Stream
-		var number int64
-		if err := rows.Scan(&s.Partner, &s.Environment, &number); err != nil {
+	bound := store.IDAt(idPrefix, over)
+	spans, keeps := map[Stream]*span{}, map[Stream]int64{}
+	for after := ""; len(spans) == 0; {
+		page, err := eventsUpTo(ctx, tx, after, bound, limit)
+		if err != nil || len(page) == 0 {
 			return nil, err
 		}
-		if i := slices.IndexFunc(spans, func(one span) bool { return one.stream == s }); i >= 0 {
-			spans[i].first, spans[i].last = min(spans[i].first, number), max(spans[i].last, number)
-			continue
+		after = page[len(page)-1].id
+		for _, e := range page {
+			keep, ok := keeps[e.stream]
+			if !ok {
+				if keep, err = firstKept(ctx, tx, e.stream); err != nil {
+					return nil, err
+				}
+				keeps[e.stream] = keep
+			}
+			if e.number >= keep {
+				continue
+			}
+			s := spans[e.stream]
+			if s == nil {
+				s = &span{e.stream, e.number, e.number}
+				spans[e.stream] = s
+			}
+			s.first, s.last = min(s.first, e.number), max(s.last, e.number)
 		}
-		spans = append(spans, span{s, number, number})
 	}
-	if len(spans) == 0 {
-		return nil, rows.Err()
-	}
-	slices.SortFunc(spans, func(a, b span) int { return a.stream.compare(b.stream) })
+	ordered := slices.SortedFunc(maps.Keys(spans), Stream.compare)
 	return func(ctx context.Context, tx store.Tx) (removed int64, err error) {
-		for _, s := range spans {
-			n, err := removeEvents(ctx, tx, s)
+		for _, s := range ordered {
+			n, err := removeEvents(ctx, tx, *spans[s])
 			if err != nil {
 				return 0, err
 			}
 			removed += n
 		}
 		return removed, nil
-	}, rows.Err()
+	}, nil
+}
+
+// A place is where an event stands.
+type place struct {
+	id     string
+	stream Stream
+	number int64
+}
+
+// eventsUpTo are the places of events, in the order of their ids.
+func eventsUpTo(ctx context.Context, tx store.Tx, after, bound string, limit int) (all []place, err error) {
+	rows, err := tx.Query(ctx, `SELECT id, partner, environment, number FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, after, bound, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e place
+		if err := rows.Scan(&e.id, &e.stream.Partner, &e.stream.Environment, &e.number); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}
+
+// firstKept is the number of the first event of the stream that is to be kept whatever its age: one that is to be sent, or
+// else the last.
+func firstKept(ctx context.Context, tx store.Tx, s Stream) (number int64, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT COALESCE(
+			(SELECT MIN(number) FROM webhook_deliveries WHERE partner = $1 AND environment = $2 AND status = 'pending'),
+			(SELECT MAX(number) FROM events WHERE partner = $1 AND environment = $2), 0)`, s.Partner, s.Environment).Scan(&number)
+	return number, err
 }
 
 // removeEvents removes events with their deliveries, unless one has become due to be sent again meanwhile.
@@ -94,48 +130,91 @@ func removeEvents(ctx context.Context, tx store.Tx, s span) (int64, error) {
 	return tx.Exec(ctx, `DELETE FROM events`+those, args...)
 }
 
-// planDeliveries finds the first deliveries of some stream that are over.
+// planDeliveries finds the first deliveries of streams that are over, of as many streams as it takes.
 func planDeliveries(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
-	const joined = `
-		FROM webhook_deliveries d JOIN events e ON e.partner = d.partner AND e.environment = d.environment AND e.number = d.number
-		WHERE d.status <> 'pending' AND d.partner = `
-	bound := store.IDAt(idPrefix, over)
-	var s Stream
-	err := tx.QueryRow(ctx, `
-		SELECT s.partner, s.environment FROM event_streams s
-		WHERE (SELECT e.id `+joined+` s.partner AND d.environment = s.environment ORDER BY d.number LIMIT 1) <= $1 LIMIT 1`, bound).
-		Scan(&s.Partner, &s.Environment)
-	if store.IsNoRows(err) {
-		return nil, nil
-	}
+	firsts, err := firstDeliveries(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, `SELECT d.number, e.id `+joined+`$1 AND d.environment = $2 ORDER BY d.number LIMIT $3`,
-		s.Partner, s.Environment, limit)
+	bound := store.IDAt(idPrefix, over)
+	var spans []span
+	for _, first := range firsts {
+		found, n, err := deliveriesUpTo(ctx, tx, first, bound, limit)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			continue
+		}
+		spans = append(spans, found)
+		if limit -= n; limit <= 0 {
+			break
+		}
+	}
+	if len(spans) == 0 {
+		return nil, nil
+	}
+	return func(ctx context.Context, tx store.Tx) (removed int64, err error) {
+		for _, s := range spans {
+			n, err := tx.Exec(ctx, `
+				DELETE FROM webhook_deliveries
+				WHERE partner = $1 AND environment = $2 AND number BETWEEN $3 AND $4 AND status <> 'pending'`,
+				s.stream.Partner, s.stream.Environment, s.first, s.last)
+			if err != nil {
+				return 0, err
+			}
+			removed += n
+		}
+		return removed, nil
+	}, nil
+}
+
+// firstDeliveries are the first delivery of each stream that is not to be sent, by stream.
+func firstDeliveries(ctx context.Context, tx store.Tx) (all []place, err error) {
+	rows, err := tx.Query(ctx, `
+		SELECT s.partner, s.environment, (
+			SELECT d.number FROM webhook_deliveries d
+			WHERE d.partner = s.partner AND d.environment = s.environment AND d.status <> 'pending' ORDER BY d.number LIMIT 1)
+		FROM event_streams s ORDER BY s.partner, s.environment`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	found := span{stream: s}
 	for rows.Next() {
-		var number int64
-		var id string
-		if err := rows.Scan(&number, &id); err != nil {
+		var p place
+		var number sql.NullInt64
+		if err := rows.Scan(&p.stream.Partner, &p.stream.Environment, &number); err != nil {
 			return nil, err
+		}
+		if p.number = number.Int64; number.Valid {
+			all = append(all, p)
+		}
+	}
+	return all, rows.Err()
+}
+
+// deliveriesUpTo are the first deliveries of a stream whose events are as old as the bound, and how many there are at
+// most.
+func deliveriesUpTo(ctx context.Context, tx store.Tx, first place, bound string, limit int) (found span, n int, err error) {
+	rows, err := tx.Query(ctx, `
+		SELECT number, id FROM events WHERE partner = $1 AND environment = $2 AND number >= $3 ORDER BY number LIMIT $4`,
+		first.stream.Partner, first.stream.Environment, first.number, limit)
+	if err != nil {
+		return span{}, 0, err
+	}
+	defer rows.Close()
+	found = span{stream: first.stream, first: first.number}
+	for rows.Next() {
+		var id string
+		var number int64
+		if err := rows.Scan(&number, &id); err != nil {
+			return span{}, 0, err
 		}
 		if id > bound {
 			break
 		}
-		if found.first == 0 {
-			found.first = number
-		}
 		found.last = number
+		n++
 	}
-	return func(ctx context.Context, tx store.Tx) (int64, error) {
-		return tx.Exec(ctx, `
-			DELETE FROM webhook_deliveries
-			WHERE partner = $1 AND environment = $2 AND number BETWEEN $3 AND $4 AND status <> 'pending'`,
-			s.Partner, s.Environment, found.first, found.last)
-	}, rows.Err()
+	return found, n, rows.Err()
 }

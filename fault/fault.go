@@ -116,16 +116,45 @@ type Error struct {
 	wrapped error
 }
 
-// New returns an error of the code with a formatted detail. A %w verb keeps the cause for [errors.Is].
+// New returns an error of the code with a formatted detail. An error among the arguments shows its text only where that
+// was written for callers, by [Words] or a type with a method Public; what went wrong on our side is for [Error.WithCause].
 func New(code Code, format string, args ...any) *Error {
-	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Detail: err.Error(), wrapped: errors.Unwrap(err)}
+	hide(args)
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Words is an error whose text is written for callers: it holds no rejected value, no secret and nothing of ours.
+func Words(text string) error { return words(text) }
+
+type words string
+
+func (w words) Error() string { return string(w) }
+
+// Public is the text for callers.
+func (w words) Public() string { return string(w) }
+
+// hide replaces errors among the arguments of a text for callers by what callers may know of them.
+func hide(args []any) {
+	for i, arg := range args {
+		err, ok := arg.(error)
+		if !ok {
+			continue
+		}
+		args[i] = "a failure on our side"
+		if told, ok := errors.AsType[interface {
+			error
+			Public() string
+		}](err); ok {
+			args[i] = told.Public()
+		}
+	}
 }
 
 // Invalid returns a [Validation] error about one field. The reason reads as the rest of a sentence that begins
 // with the field: "is required", "must be at most 100".
 func Invalid(field, reason string, args ...any) *Error {
 	if len(args) > 0 {
+		hide(args)
 		reason = fmt.Sprintf(reason, args...)
 	}
 	return &Error{Code: Validation, Detail: field + " " + reason, Fields: []Field{{field, reason}}}
@@ -133,6 +162,7 @@ func Invalid(field, reason string, args ...any) *Error {
 
 // WithHint returns a copy that tells the caller what to do next.
 func (e Error) WithHint(format string, args ...any) *Error {
+	hide(args)
 	e.Hint = fmt.Sprintf(format, args...)
 	return &e
 }
@@ -181,7 +211,7 @@ func (e *Error) Message() string {
 	return e.Detail + "; " + e.Hint
 }
 
-// Unwrap returns the cause that [New] was given with %w, if any.
+// Unwrap returns the cause that [Error.WithCause] was given, if any.
 func (e *Error) Unwrap() error { return e.wrapped }
 
 // RetrySeconds is Retry in whole seconds, rounded up; 0 when it is not known.

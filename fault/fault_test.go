@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,14 +47,47 @@ func TestCopiesDoNotShare(t *testing.T) {
 	}
 }
 
+// An error of the database stood in the message of a 409.
+func TestCausesAreNotShown(t *testing.T) {
+	t.Parallel()
+	cause := fmt.Errorf("ERROR: could not serialize access, relation %q (SQLSTATE 40001)", "orders")
+	wrapped := fmt.Errorf("keep an answer: %w", cause)
+	for name, f := range map[string]*fault.Error{
+		"as an argument":      fault.New(fault.Conflict, "another request: %v", cause),
+		"wrapped":             fault.New(fault.Conflict, "another request: %s", wrapped),
+		"quoted":              fault.New(fault.Conflict, "another request: %q", cause),
+		"of a field":          fault.Invalid("domain", "is %v", cause),
+		"in a hint":           fault.New(fault.Conflict, "no").WithHint("repeat after %v", wrapped),
+		"as a cause":          fault.New(fault.Conflict, "another request").WithCause(wrapped),
+		"of what we know not": fault.From(wrapped),
+	} {
+		if text := fmt.Sprint(f.Message(), f.Fields, f); strings.Contains(text, "SQLSTATE") || strings.Contains(text, "orders") || strings.Contains(text, "serialize") {
+			t.Errorf("%s: it is shown: %s", name, text)
+		}
+	}
+}
+
 func TestCauseIsKept(t *testing.T) {
 	t.Parallel()
-	f := fault.New(fault.Unavailable, "no answer: %w", io.ErrUnexpectedEOF)
-	if !errors.Is(f, io.ErrUnexpectedEOF) || f.Error() != "unavailable: no answer: unexpected EOF" {
+	f := fault.New(fault.Unavailable, "no answer").WithCause(io.ErrUnexpectedEOF).WithHint("wait")
+	if !errors.Is(f, io.ErrUnexpectedEOF) || f.Error() != "unavailable: no answer; wait" {
 		t.Errorf("got %v", f)
 	}
 	if !fault.Is(fmt.Errorf("x: %w", f), fault.Unavailable) || fault.Is(f, fault.NotFound) || fault.Is(io.EOF, fault.NotFound) {
 		t.Error("Is is wrong about codes")
+	}
+}
+
+// Texts that were written for callers are shown, however deep they are.
+func TestWordsAreShown(t *testing.T) {
+	t.Parallel()
+	told := fault.Words("the time is over")
+	f := fault.New(fault.Unavailable, "DNS did not tell: %s", fmt.Errorf("ask 192.0.2.1: %w", told))
+	if f.Message() != "DNS did not tell: the time is over" {
+		t.Errorf("got %q", f.Message())
+	}
+	if f := fault.Invalid("domain", "%s", told); f.Message() != "domain the time is over" || f.Fields[0].Reason != "the time is over" {
+		t.Errorf("got %+v", f)
 	}
 }
 

@@ -24,6 +24,9 @@ type Error struct{ Reason string }
 
 func (e *Error) Error() string { return e.Reason }
 
+// Public is the reason, which holds nothing of the text.
+func (e *Error) Public() string { return e.Reason }
+
 func refuse(reason string) (Name, error) { return Name{}, &Error{reason} }
 
 // profile maps as browsers do (UTS 46, non-transitional) and enforces letters, digits and hyphens (STD 3).

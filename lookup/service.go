@@ -136,7 +136,7 @@ func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
 func (s *Service) Domain(ctx context.Context, name fqdn.Name) (Answer, error) {
 	registrable, suffix, err := s.suffixes.Registrable(name)
 	if err != nil {
-		return Answer{}, fault.Invalid("domain", "%s", err.Error())
+		return Answer{}, fault.Invalid("domain", "%s", err)
 	}
 	budget, full := s.budget(ctx, s.cfg.LookupTime)
 	a, err := s.answers.Load(ctx, registrable, func(ctx context.Context) (Answer, time.Time, error) {

@@ -2,8 +2,6 @@ package lookup
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -42,9 +40,9 @@ func (s *Service) TXT(ctx context.Context, label string, name fqdn.Name) ([]stri
 	case s.dns.slots <- struct{}{}:
 		defer func() { <-s.dns.slots }()
 	case <-ctx.Done():
-		return nil, errNoDNS(errors.New("the time is over"))
+		return nil, errNoDNS(fault.Words("the time is over"))
 	}
-	failed := errors.New("there is no DNS server to ask")
+	failed := fault.Words("there is no DNS server to ask")
 	for i, server := range servers {
 		var values []string
 		if values, failed = s.dns.txt(ctx, len(servers)-i, server, guarded, owner); failed == nil {
@@ -55,7 +53,7 @@ func (s *Service) TXT(ctx context.Context, label string, name fqdn.Name) ([]stri
 }
 
 func errNoDNS(why error) error {
-	return fault.New(fault.Unavailable, "DNS did not tell: %w", why).WithRetry(time.Minute)
+	return fault.New(fault.Unavailable, "DNS did not tell: %s", why).WithRetry(time.Minute)
 }
 
 // txt asks one server within its share of the time that is left for it and those after it, over TCP where the reply
@@ -71,19 +69,19 @@ func (r *resolvers) txt(ctx context.Context, left int, server string, guarded bo
 		reply, err := r.exchange(ctx, network, server, guarded, q)
 		switch {
 		case err != nil:
-			return nil, errors.New("a server did not answer")
+			return nil, fault.Words("a server did not answer")
 		case !isReply(q, reply):
-			return nil, errors.New("a server answered another question")
+			return nil, fault.Words("a server answered another question")
 		case reply.Truncated && network == "udp":
 			continue
 		case reply.Rcode == dns.RcodeNameError:
 			return nil, nil
 		case reply.Rcode != dns.RcodeSuccess:
-			return nil, fmt.Errorf("a server answered %s", dns.RcodeToString[reply.Rcode])
+			return nil, fault.Words("a server answered " + dns.RcodeToString[reply.Rcode])
 		}
 		return txtValues(q.Question[0].Name, reply.Answer), nil
 	}
-	return nil, errors.New("the reply was cut short")
+	return nil, fault.Words("the reply was cut short")
 }
 
 // txtValues takes the TXT records of the owner out of an answer. A resolver that met an alias puts the CNAME records

@@ -15,6 +15,14 @@ type Amount struct {
 	Currency string // ISO 4217, upper case
 }
 
+// An Error says why a text is no amount or no currency, in words that may follow it. It holds nothing of the text.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// Public is the text for callers of the service.
+func (e Error) Public() string { return string(e) }
+
 // USD returns an amount in US cents.
 func USD(cents int64) Amount { return Amount{cents, "USD"} }
 
@@ -51,11 +59,11 @@ func (a *Amount) UnmarshalJSON(b []byte) error {
 // ParseCents reads minor units written as plain digits: no sign, exponent, fraction or space.
 func ParseCents(s string) (int64, error) {
 	if s == "" || strings.TrimLeft(s, "0123456789") != "" {
-		return 0, fmt.Errorf("not a whole number of cents in plain digits")
+		return 0, Error("not a whole number of cents in plain digits")
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n > MaxCents {
-		return 0, fmt.Errorf("over the largest amount, %d cents", int64(MaxCents))
+		return 0, Error(fmt.Sprintf("over the largest amount, %d cents", int64(MaxCents)))
 	}
 	return n, nil
 }
@@ -66,7 +74,7 @@ func ParseDecimal(s string) (int64, error) {
 	s = strings.ReplaceAll(s, ",", "")
 	whole, frac, dotted := strings.Cut(s, ".")
 	if len(frac) > 2 || dotted && frac == "" || whole == "" {
-		return 0, fmt.Errorf("not a decimal amount with at most two decimals")
+		return 0, Error("not a decimal amount with at most two decimals")
 	}
 	return ParseCents(whole + (frac + "00")[:2])
 }
@@ -75,7 +83,7 @@ func ParseDecimal(s string) (int64, error) {
 // units of account and the codes for tests and for no currency). The error is the rest of a sentence that begins with "is".
 func ParseCurrency(s string) (string, error) {
 	if _, ok := inUse[s]; !ok {
-		return "", fmt.Errorf("not the code of a currency in use (ISO 4217), such as USD")
+		return "", Error("not the code of a currency in use (ISO 4217), such as USD")
 	}
 	return s, nil
 }

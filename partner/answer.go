@@ -19,7 +19,7 @@ const AnswerLife = 30 * 24 * time.Hour
 
 const maxKey = 255 // characters of an idempotency key
 
-// An answerID names the answer to a request: SHA-256 of its credential, its path and its idempotency key. The zero one
+// An answerID names the answer to a request: SHA-256 of its credential, its route and its idempotency key. The zero one
 // names none.
 type answerID [sha256.Size]byte
 
@@ -45,7 +45,7 @@ func (c *call) answerID(required bool) (answerID, error) {
 		return answerID{}, fault.Invalid(HeaderIdem, "must have 1 to %d characters", maxKey)
 	}
 	h := sha256.New()
-	for _, part := range [...]string{c.caller.Key, c.path, key} {
+	for _, part := range [...]string{c.caller.Key, c.scope, key} {
 		h.Write(binary.AppendUvarint(nil, uint64(len(part))))
 		h.Write([]byte(part))
 	}

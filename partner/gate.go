@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"net/http"
 	"strconv"
@@ -26,7 +27,7 @@ const (
 // A call is a request whose signature holds.
 type call struct {
 	*credential
-	path    string            // as it is sent
+	scope   string            // of idempotency keys: the route that was found, with what its wildcards stand for
 	body    [sha256.Size]byte // digest
 	keys    []string          // Idempotency-Key, as often as it is given
 	nonce   string
@@ -81,10 +82,28 @@ func (a *API) Verify(r *http.Request, body []byte) (context.Context, error) {
 		return nil, errSignature(id, canonical)
 	}
 	c := &call{
-		credential: found, path: signed.Path, body: signed.Body, keys: r.Header[HeaderIdem],
+		credential: found, scope: scopeOf(r), body: signed.Body, keys: r.Header[HeaderIdem],
 		nonce: signed.Nonce, expires: seconds + int64(Skew/time.Second),
 	}
 	return context.WithValue(op.WithCaller(r.Context(), found.caller), callKey{}, c), nil
+}
+
+// scopeOf is the scope of a request's idempotency keys: its route and what the wildcards stand for. However the path was
+// written, with escapes or without, it is one scope. Where no route was found there is nothing to repeat.
+func scopeOf(r *http.Request) string {
+	scope := []byte(r.Method)
+	pattern := r.Pattern
+	for {
+		before, rest, found := strings.Cut(pattern, "{")
+		scope = append(binary.AppendUvarint(scope, uint64(len(before))), before...)
+		if !found {
+			return string(scope)
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		value := r.PathValue(name)
+		scope = append(binary.AppendUvarint(scope, uint64(len(value))), value...)
+		pattern = after
+	}
 }
 
 // header is a header that is given at most once.

@@ -50,6 +50,12 @@ func posts(s *stand) map[string]func() request {
 	}
 }
 
+// caused is what one effect of each POST adds to tables: events and lines of the audit log.
+var caused = map[string][2]int{
+	"partner_create_quote": {0, 0}, "partner_create_order": {1, 0}, "partner_create_refund": {1, 1}, "partner_test_webhook": {1, 0},
+	"partner_redeliver": {0, 1}, "partner_advance_clock": {0, 1}, "partner_play_order": {1, 1},
+}
+
 // effects is what requests have done so far: the rows of all tables that they write, as far as nobody else does.
 func (s *stand) effects() string {
 	s.Helper()
@@ -87,6 +93,10 @@ func TestEveryPostRunsOnce(t *testing.T) {
 			r := make()
 			key := "every " + o.Name
 			before := a.effects()
+			causes := func() [2]int {
+				return [2]int{a.count(`SELECT COUNT(*) FROM events`), a.count(`SELECT COUNT(*) FROM audit_log`)}
+			}
+			earlier := causes()
 			var same []request
 			for range 12 {
 				again := r.keyed(key)
@@ -111,6 +121,10 @@ func TestEveryPostRunsOnce(t *testing.T) {
 			once := a.effects()
 			if fresh != 1 || once == before {
 				t.Errorf("%s: %d answers are not replayed, want one; effects %s, before %s", o.Name, fresh, once, before)
+			}
+			want := caused[o.Name]
+			if got := causes(); got != [2]int{earlier[0] + want[0], earlier[1] + want[1]} {
+				t.Errorf("%s: %v events and lines of the audit log after 12 requests, %v before, want %v more", o.Name, got, earlier, want)
 			}
 			again := r.keyed(key)
 			again.nonce = uuid.NewString()
@@ -282,4 +296,62 @@ func TestConstructedWrite(t *testing.T) {
 			t.Errorf("without a key: %d %s, %v", got.status, got.body, err)
 		}
 	})
+}
+
+// However a path is written, it is the same route, and draws on the same limit: with another spelling a key had another
+// effect.
+func TestSpellingsOfAPath(t *testing.T) {
+	t.Parallel()
+	s := lite(t, limited, loopback)
+	receiver := newReceiver(t)
+	s.ok(s.put(webhooks, `{"url":"`+receiver.URL+`","secret":"webhook-secret-0123456789"}`), 200)
+	spell := func(r request, path string) request {
+		r.path, r.nonce = path, uuid.NewString()
+		return r
+	}
+	order := s.order(orderBody).keyed("order")
+	first := s.ok(order, 201)
+	play := s.post(root+"/sandbox/orders/"+first.text("public_id")+"/hold", "").keyed("play")
+	held := s.ok(play, 200)
+	quote := s.post(root+"/quotes", `{"domain":"brewpath.test"}`).keyed("quote")
+	quoted := s.ok(quote, 201)
+	tested := s.post(webhooks+"/test", "").keyed("test")
+	test := s.ok(tested, 200)
+	for _, c := range []struct {
+		name, path string
+		request
+		want answer
+	}{
+		{"a letter", "/api/partner/v1/%6Frders", order, first},
+		{"a letter in lower case", "/api/partner/v1/%6frders", order, first},
+		{"all letters", "/api/partner/v1/%6F%72%64%65%72%73", order, first},
+		{"the prefix", "/%61pi/%70artner/v1/orders", order, first},
+		{"the version", "/api/partner/%76%31/orders", order, first},
+		{"quotes", "/api/partner/v1/%71uotes", quote, quoted},
+		{"a wildcard", root + "/sandbox/orders/%6F" + first.text("public_id")[1:] + "/hold", play, held},
+		{"two wildcards", root + "/sandbox/%6Frders/" + first.text("public_id") + "/%68old", play, held},
+		{"webhooks", "/api/partner/%77ebhooks/test", tested, test},
+	} {
+		got := s.ok(spell(c.request, c.path), c.want.status)
+		if got.body != c.want.body || got.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: got %s, replayed %q, want %s", c.name, got.body, got.header.Get("Idempotency-Replayed"), c.want.body)
+		}
+		if class := got.header.Get("RateLimit"); !strings.HasPrefix(class, `"write"`) {
+			t.Errorf("%s: draws on %s", c.name, class)
+		}
+	}
+	if n := s.count(`SELECT COUNT(*) FROM events WHERE type = 'webhook.test'`); n != 1 {
+		t.Errorf("%d test events", n)
+	}
+	other := s.ok(s.order(`{"domain":"brewpath.test","expected_price":4900}`), 201).text("public_id")
+	if got := s.ok(s.post(root+"/sandbox/orders/"+other+"/hold", "").keyed("play"), 200); got.text("public_id") != other {
+		t.Errorf("one key at two orders: %s", got.body)
+	}
+	s.clock.advance(time.Minute)
+	for _, path := range []string{root + "/%6Frders/..%2Forders", root + "/%2e%2e/v1/orders", root + "//orders", root + "/orders%2F", root + "/orders%3Fa=b"} {
+		r := spell(s.order(`{"domain":"coffeeshop.example","expected_price":49900}`), path)
+		if got := s.send(r); got.status != 404 {
+			t.Errorf("%s: got %d %s, want 404", path, got.status, got.body)
+		}
+	}
 }

@@ -96,7 +96,7 @@ func (d DomainText) parse(field string) (fqdn.Name, error) {
 		err = name.Registrable()
 	}
 	if err != nil {
-		return fqdn.Name{}, fault.Invalid(field, "%s", err.Error())
+		return fqdn.Name{}, fault.Invalid(field, "%s", err)
 	}
 	return name, nil
 }

@@ -115,7 +115,7 @@ func (d *Desk) check(ctx context.Context, tx store.Tx, p Party, r Request, now t
 			err = w.domain.Registrable()
 		}
 		if err != nil {
-			return wanted{}, fault.Invalid("domain", "%s", err.Error())
+			return wanted{}, fault.Invalid("domain", "%s", err)
 		}
 	}
 	if r.QuoteID == "" {

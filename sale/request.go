@@ -23,7 +23,7 @@ const (
 func (r Request) checkDetails() error {
 	if r.Currency != "" {
 		if _, err := money.ParseCurrency(r.Currency); err != nil {
-			return fault.Invalid("currency", "is %s", err.Error())
+			return fault.Invalid("currency", "is %s", err)
 		}
 	}
 	if err := r.Buyer.check(); err != nil {

@@ -67,7 +67,7 @@ func (s *service) addDomain() op.Operation[AddIn, AddOut] {
 func (s *service) add(ctx context.Context, in AddIn) (AddOut, error) {
 	name, err := fqdn.Parse(string(in.Domain))
 	if err != nil {
-		return AddOut{}, fault.Invalid("domain", "%s", err.Error())
+		return AddOut{}, fault.Invalid("domain", "%s", err)
 	}
 	claim, err := s.cfg.Portfolio.Add(ctx, op.CallerFrom(ctx).Account, name)
 	if err != nil {

@@ -41,7 +41,7 @@ func (q Query) read(suffixes *fqdn.Suffixes) (subject, error) {
 	}
 	name, err := fqdn.Parse(text)
 	if err != nil {
-		return subject{}, fault.Invalid("q", "%s", err.Error()).WithHint("send a label or a domain, e.g. acme or acme.com")
+		return subject{}, fault.Invalid("q", "%s", err).WithHint("send a label or a domain, e.g. acme or acme.com")
 	}
 	if name.Dots() == 0 {
 		return subject{labels: []fqdn.Name{name}}, nil

@@ -123,7 +123,7 @@ func (s *service) whoisLookup() op.Operation[WhoisIn, WhoisOut] {
 func (s *service) whois(ctx context.Context, in WhoisIn) (WhoisOut, error) {
 	name, err := fqdn.Parse(string(in.Domain))
 	if err != nil {
-		return WhoisOut{}, fault.Invalid("domain", "%s", err.Error())
+		return WhoisOut{}, fault.Invalid("domain", "%s", err)
 	}
 	answer, err := s.cfg.Lookup.Domain(ctx, name)
 	if err != nil {

@@ -89,7 +89,7 @@ func (c Change) check() error {
 			return fault.Invalid("params.priceCents", "must be from 1 to %d", int64(money.MaxCents))
 		}
 		if _, err := money.ParseCurrency(c.Price.Currency); err != nil {
-			return fault.Invalid("params.currency", "is %s", err.Error())
+			return fault.Invalid("params.currency", "is %s", err)
 		}
 	case Unlist, Verify, Refresh, Remove:
 	default:

@@ -152,7 +152,7 @@ func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Cl
 	registrable, _, err := p.cfg.Suffixes.Registrable(name)
 	switch {
 	case err != nil:
-		return Claim{}, fault.Invalid("domain", "%s", err.Error())
+		return Claim{}, fault.Invalid("domain", "%s", err)
 	case registrable != name:
 		return Claim{}, fault.Invalid("domain", "is a name below a registered one; send that one, without www or other labels in front")
 	case len(ProofLabel)+1+len(name.String()) > fqdn.MaxLength:

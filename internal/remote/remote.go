@@ -69,7 +69,7 @@ func (a *API) Call(ctx context.Context, o *op.Op, raw []byte) (op.Answer, error)
 		if f, ok := errors.AsType[*fault.Error](err); ok {
 			return op.Answer{}, f
 		}
-		return op.Answer{}, fault.New(fault.Unavailable, "the public API at %s does not answer: %w", a.base, reason(err)).
+		return op.Answer{}, fault.New(fault.Unavailable, "the public API at %s does not answer: %s", a.base, fault.Words(reason(err).Error())).WithCause(err).
 			WithHint("check that it runs and that -backend is its base URL")
 	}
 	defer response.Body.Close()

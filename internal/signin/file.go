@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/namewharf/namewharf/fault"
 )
 
 // Directory is where the logins of the user are kept: below XDG_CONFIG_HOME if environ has it, else below
@@ -52,7 +54,7 @@ type file struct {
 // How a file can be of no use.
 var (
 	errNoFile  = errors.New("there is no file of a sign-in")
-	errDamaged = errors.New("the file of the sign-in is damaged")
+	errDamaged = fault.Words("the file of the sign-in is damaged")
 )
 
 const maxFile = 64 << 10

@@ -38,7 +38,7 @@ const (
 const early = 2 * time.Minute
 
 // ErrNotSignedIn says that nobody has signed in. Calls without a token are possible.
-var ErrNotSignedIn = errors.New("nobody has signed in")
+var ErrNotSignedIn = fault.Words("nobody has signed in")
 
 // Options change what a Login does by itself. The zero Options are good.
 type Options struct {
@@ -199,7 +199,7 @@ func (l *Login) Renew(ctx context.Context, rejected string) (string, error) {
 		return "", l.end(r)
 	}
 	if err != nil {
-		return "", fault.New(fault.Unavailable, "the sign-in at %s could not be renewed: %w", l.resource.Host, plain(err)).
+		return "", fault.New(fault.Unavailable, "the sign-in at %s could not be renewed: %s", l.resource.Host, fault.Words(plain(err).Error())).WithCause(err).
 			WithHint("try again in a moment")
 	}
 	if r, err = l.accept(r, token); err != nil {
@@ -240,9 +240,9 @@ func (l *Login) read() (record, error) {
 	r, err := l.file.read()
 	switch {
 	case errors.Is(err, errNoFile):
-		return record{}, fault.New(fault.AuthenticationRequired, "%w", ErrNotSignedIn).WithHint("%s", l.options.Hint)
+		return record{}, fault.New(fault.AuthenticationRequired, "%s", ErrNotSignedIn).WithCause(ErrNotSignedIn).WithHint("%s", l.options.Hint)
 	case errors.Is(err, errDamaged):
-		return record{}, fault.New(fault.InvalidToken, "%w", err).WithHint("%s", l.options.Hint)
+		return record{}, fault.New(fault.InvalidToken, "%s", err).WithCause(err).WithHint("%s", l.options.Hint)
 	case err != nil:
 		return record{}, err
 	case r.Access == "":

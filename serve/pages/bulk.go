@@ -129,7 +129,7 @@ func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, g
 	for i, text := range given {
 		name, err := fqdn.Parse(text)
 		if err != nil {
-			errs[i] = fault.Invalid("domain", "%s", err.Error())
+			errs[i] = fault.Invalid("domain", "%s", err)
 			continue
 		}
 		c.Names, places = append(c.Names, name), append(places, i)

@@ -64,7 +64,7 @@ func (p *Pages) changeDomains(v *visit) (answer, error) {
 	adds := v.PostForm.Get("do") == string(add)
 	switch {
 	case err != nil:
-		err = fault.Invalid("domain", "%s", err.Error())
+		err = fault.Invalid("domain", "%s", err)
 	case adds:
 		if err = p.charge(v, tools.ChangeCost(add, 1)); err != nil {
 			break

@@ -71,7 +71,7 @@ func (s *server) addPages(cfg Config) {
 	s.handle("/healthz", "health", func(w http.ResponseWriter, _ *http.Request) { health(w) })
 	s.handle("/readyz", "ready", func(w http.ResponseWriter, r *http.Request) {
 		if err := cfg.Ready(); err != nil {
-			s.fail(w, r, fault.New(fault.Unavailable, "%s", err.Error()).WithRetry(time.Second))
+			s.fail(w, r, fault.New(fault.Unavailable, "%s", fault.Words(err.Error())).WithRetry(time.Second))
 			return
 		}
 		health(w)
