@@ -2,12 +2,12 @@ package account
 
 import (
 	"context"
-	"hash/maphash"
 	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/ratelimit"
 )
 
 // How sign-ins slow down those that follow: failed ones soon, and many of any kind, since a right password costs us as
@@ -30,11 +30,11 @@ const (
 
 // A brake slows down the guessing of passwords. Its time is that of waiting, so it reads the clock itself.
 type brake struct {
-	accounts  *gauges[string]
-	addresses *gauges[netip.Prefix]
+	accounts  *counters
+	addresses *counters
 
-	accountTries *gauges[string]
-	addressTries *gauges[netip.Prefix]
+	accountTries *counters
+	addressTries *counters
 
 	mu      sync.Mutex
 	delayed map[netip.Prefix]int // attempts that are serving a delay
@@ -42,10 +42,10 @@ type brake struct {
 
 func newBrake() *brake {
 	return &brake{
-		accounts:     newGauges[string](accountEvery, freeByAccount+32),
-		addresses:    newGauges[netip.Prefix](addressEvery, freeByAddress+32),
-		accountTries: newGauges[string](accountTries, triesByAccount+32),
-		addressTries: newGauges[netip.Prefix](addressTries, triesByAddress+32),
+		accounts:     newCounters(accountEvery, freeByAccount+32),
+		addresses:    newCounters(addressEvery, freeByAddress+32),
+		accountTries: newCounters(accountTries, triesByAccount+32),
+		addressTries: newCounters(addressTries, triesByAddress+32),
 		delayed:      map[netip.Prefix]int{},
 	}
 }
@@ -53,8 +53,7 @@ func newBrake() *brake {
 // delay is how long an attempt on the account from the place has to wait. It is the same whether or not there is such
 // an account.
 func (b *brake) delay(email string, place netip.Prefix) time.Duration {
-	now := time.Now()
-	return delayOf(max(b.accounts.level(email, now)-freeByAccount, b.addresses.level(place, now)-freeByAddress))
+	return delayOf(max(b.accounts.level(email)-freeByAccount, b.addresses.level(place.String())-freeByAddress))
 }
 
 // delayOf is the delay for as many beyond what is free, none below zero.
@@ -68,10 +67,9 @@ func delayOf(over int) time.Duration {
 // tried counts an attempt before anything is known of it, and returns how long it has to wait at least because of those
 // before it.
 func (b *brake) tried(email string, place netip.Prefix) time.Duration {
-	now := time.Now()
-	over := max(b.accountTries.level(email, now)-triesByAccount, b.addressTries.level(place, now)-triesByAddress)
-	b.accountTries.add(email, now)
-	b.addressTries.add(place, now)
+	over := max(b.accountTries.level(email)-triesByAccount, b.addressTries.level(place.String())-triesByAddress)
+	b.accountTries.add(email)
+	b.addressTries.add(place.String())
 	return delayOf(over)
 }
 
@@ -108,9 +106,8 @@ func (b *brake) wait(ctx context.Context, email string, place netip.Prefix, bega
 
 // failed counts a wrong password.
 func (b *brake) failed(email string, place netip.Prefix) {
-	now := time.Now()
-	b.accounts.add(email, now)
-	b.addresses.add(place, now)
+	b.accounts.add(email)
+	b.addresses.add(place.String())
 }
 
 // succeeded forgets the failures of the account. Those of the address stay: an attacker with an account of their own
@@ -118,79 +115,31 @@ func (b *brake) failed(email string, place netip.Prefix) {
 func (b *brake) succeeded(email string) { b.accounts.forget(email) }
 
 // placeOf is whom an address stands for: itself, or for IPv6 the network that one subscriber has (RFC 6177).
-func placeOf(from netip.Addr) netip.Prefix {
-	from = from.Unmap().WithZone("")
-	bits := from.BitLen()
-	if from.Is6() {
-		bits = 64
-	}
-	place, _ := from.Prefix(bits) // fails for the zero address only, all of which are one place
-	return place
+func placeOf(from netip.Addr) netip.Prefix { return ratelimit.Host(from) }
+
+// counters count what somebody did lately: each rises by one, up to full, and falls by one in every.
+type counters struct {
+	limiter *ratelimit.Limiter
+	policy  *ratelimit.Policy
 }
 
-// gauges are leaky counters: each rises by one, up to full, and falls by one in every. They are safe for concurrent use
-// and bounded: beyond maxGauges, those that rose longest ago are forgotten.
-type gauges[K comparable] struct {
-	every time.Duration
-	full  int
-	seed  maphash.Seed // keys are kept as their hashes, which are short, and nobody can make two collide
+const maxCounters = 64 << 10 // beyond which those that rose longest ago may be forgotten
 
-	mu         sync.Mutex
-	young, old map[uint64]time.Time // when the counter will have fallen to zero
-	turned     time.Time
+func newCounters(every time.Duration, full int) *counters {
+	p := ratelimit.NewPolicy("sign-ins", ratelimit.Quota{Burst: full, Rate: 1, Per: every})
+	return &counters{ratelimit.New(maxCounters, time.Now, p), p}
 }
 
-const maxGauges = 64 << 10 // in each of the two generations
-
-func newGauges[K comparable](every time.Duration, full int) *gauges[K] {
-	return &gauges[K]{every: every, full: full, seed: maphash.MakeSeed(), young: map[uint64]time.Time{}, old: map[uint64]time.Time{}}
+// level is the counter of a name, rounded up.
+func (c *counters) level(name string) int {
+	look := []ratelimit.Draw{{Policy: c.policy, Key: c.limiter.Key(name)}}
+	c.limiter.Take(look)
+	return c.policy.Quota().Burst - look[0].Remaining()
 }
 
-// level is the counter, rounded up.
-func (g *gauges[K]) level(key K, now time.Time) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.height(g.empty(maphash.Comparable(g.seed, key), now), now)
+// add raises the counter unless it is full.
+func (c *counters) add(name string) {
+	c.limiter.Take([]ratelimit.Draw{{Policy: c.policy, Key: c.limiter.Key(name), Count: 1}})
 }
 
-// empty is when the counter will have fallen to zero, now at the earliest.
-func (g *gauges[K]) empty(key uint64, now time.Time) time.Time {
-	at, ok := g.young[key]
-	if !ok {
-		at = g.old[key]
-	}
-	if at.Before(now) {
-		return now
-	}
-	return at
-}
-
-func (g *gauges[K]) height(empty, now time.Time) int {
-	return int((empty.Sub(now) + g.every - 1) / g.every)
-}
-
-// add raises the counter unless it is full, and reports whether it did.
-func (g *gauges[K]) add(key K, now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	// A counter that was not raised for the time in which a full one falls to zero is zero, so that turning over the
-	// generations that slowly forgets nothing.
-	if now.Sub(g.turned) > g.every*time.Duration(g.full) || len(g.young) >= maxGauges {
-		g.young, g.old, g.turned = map[uint64]time.Time{}, g.young, now
-	}
-	hash := maphash.Comparable(g.seed, key)
-	empty := g.empty(hash, now)
-	if g.height(empty, now) >= g.full {
-		return false
-	}
-	g.young[hash] = empty.Add(g.every)
-	return true
-}
-
-func (g *gauges[K]) forget(key K) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	hash := maphash.Comparable(g.seed, key)
-	delete(g.young, hash)
-	delete(g.old, hash)
-}
+func (c *counters) forget(name string) { c.limiter.Forget(c.policy, c.limiter.Key(name)) }

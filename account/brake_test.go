@@ -127,27 +127,27 @@ func TestGuessesAtOnceServeTheDelayOfThoseThatFailed(t *testing.T) {
 	})
 }
 
-func TestGaugesForgetOnlyWhatIsEmpty(t *testing.T) {
+func TestCountersForgetOnlyWhatIsEmpty(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newGauges[int](time.Second, 3)
-		for i, ok := range []bool{true, true, true, false} {
-			want(t, fmt.Sprintf("rise %d", i+1), g.add(1, time.Now()), ok)
+		c := newCounters(time.Second, 3)
+		for i, level := range []int{1, 2, 3, 3} {
+			c.add("ada")
+			want(t, fmt.Sprintf("level after rise %d", i+1), c.level("ada"), level)
 		}
 		time.Sleep(1500 * time.Millisecond)
-		want(t, "level after a second and a half", g.level(1, time.Now()), 2)
-		for i := range 2 * maxGauges {
-			g.add(i+2, time.Now())
-		}
-		if held := len(g.young) + len(g.old); held > 2*maxGauges {
-			t.Errorf("counters held: got %d, want at most %d", held, 2*maxGauges)
+		want(t, "level after a second and a half", c.level("ada"), 2)
+		for i := range 4 * maxCounters {
+			c.add(fmt.Sprint(i))
+			if i%1000 == 0 {
+				want(t, "level in a flood of others", c.level("ada"), 2)
+			}
 		}
 		time.Sleep(10 * time.Second)
-		want(t, "level when all has run out", g.level(1, time.Now()), 0)
-		g.add(1, time.Now())
-		g.add(1, time.Now().Add(time.Minute))
-		g.add(1, time.Now().Add(2*time.Minute))
-		want(t, "counters held after minutes", len(g.young)+len(g.old), 2)
+		want(t, "level when all has run out", c.level("ada"), 0)
+		c.add("ada")
+		c.forget("ada")
+		want(t, "level when it is forgotten", c.level("ada"), 0)
 	})
 }
 
