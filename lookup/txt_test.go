@@ -63,8 +63,8 @@ func TestTXT(t *testing.T) {
 	for name, want := range map[string]fault.Code{
 		"a.nosuchsuffix":                      fault.Validation,
 		strings.Repeat("a12345.", 34) + "com": fault.Validation,
-		"fault-dns-servfail.test":             fault.Unavailable,
-		"fault-dns-refused.test":              fault.Unavailable,
+		"fault-dns-servfail.broken.test":      fault.Unavailable,
+		"fault-dns-refused.broken.test":       fault.Unavailable,
 	} {
 		label := "_proof"
 		if strings.HasPrefix(name, "a12345.") {

@@ -367,7 +367,7 @@ func TestPortfolioAnswersFit(t *testing.T) {
 		{"add_domain", string(o.set.Named("add_domain").Example)},
 		{"bulk_domains", string(o.set.Named("bulk_domains").Example)},
 		{"bulk_domains", `{"op":"list","domains":["cobaltpine.com","a..b"],"params":{"priceCents":5}}`},
-		{"bulk_domains", `{"op":"refresh","domains":["cobaltpine.com","fault-503.test"]}`},
+		{"bulk_domains", `{"op":"refresh","domains":["cobaltpine.com","fault-503.broken.test"]}`},
 		{"list_domains", string(o.set.Named("list_domains").Example)},
 	} {
 		operation := o.set.Named(test.op)
@@ -400,17 +400,17 @@ func TestRefreshAsksTheRegistry(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		o := newOffice(t, db)
 		ctx := as(t.Context(), "acc_1")
-		o.mustOwn(ctx, t, "cobaltpine.com", "oldharbor.net", "quietmeadow.com", "cobaltpine.de", "fault-503.test")
+		o.mustOwn(ctx, t, "cobaltpine.com", "oldharbor.net", "quietmeadow.com", "cobaltpine.de", "fault-503.broken.test")
 		before := o.registry.Requests("cobaltpine.com").RDAP
-		in := `{"op":"refresh","domains":["cobaltpine.com","oldharbor.net","quietmeadow.com","cobaltpine.de","fault-503.test","emberlane.org"]}`
+		in := `{"op":"refresh","domains":["cobaltpine.com","oldharbor.net","quietmeadow.com","cobaltpine.de","fault-503.broken.test","emberlane.org"]}`
 		for range 2 {
 			equal(t, "refresh", o.bulk(ctx, t, in), "cobaltpine.com ok, oldharbor.net ok, quietmeadow.com ok, cobaltpine.de ok, "+
-				"fault-503.test unavailable, emberlane.org not_found")
+				"fault-503.broken.test unavailable, emberlane.org not_found")
 		}
 		if after := o.registry.Requests("cobaltpine.com").RDAP; after != before+2*2 { // the registry and the registrar
 			t.Errorf("%d RDAP requests after %d, want each refresh to ask", after, before)
 		}
-		equal(t, "portfolio", o.portfolioOf(ctx, t), "cobaltpine.com verified, cobaltpine.de verified, fault-503.test verified, "+
+		equal(t, "portfolio", o.portfolioOf(ctx, t), "cobaltpine.com verified, cobaltpine.de verified, fault-503.broken.test verified, "+
 			"oldharbor.net suspended, quietmeadow.com suspended")
 		record, err := call[tools.WhoisOut](t.Context(), t, &o.stand, "whois_lookup", `{"domain":"cobaltpine.com"}`)
 		if err != nil {
@@ -427,7 +427,7 @@ func TestRefreshAsksTheRegistry(t *testing.T) {
 		if n, err := o.portfolio.Recheck(t.Context()); err != nil || n != 1 { // the one about which nothing is known
 			t.Errorf("re-check: %d names, %v; want 1", n, err)
 		}
-		_, err = tools.RegistryOf(o.lookup).Registration(t.Context(), fqdn.MustParse("fault-503.test"), false)
+		_, err = tools.RegistryOf(o.lookup).Registration(t.Context(), fqdn.MustParse("fault-503.broken.test"), false)
 		if f := fault.From(err); f.Code != fault.Unavailable || f.Retry <= 0 {
 			t.Errorf("registration of a name that is not told: %v, want unavailable, with a time to wait", err)
 		}

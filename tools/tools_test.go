@@ -273,7 +273,7 @@ func TestWhois(t *testing.T) {
 	if err != nil || withheld.Registrant.Name != "" || len(withheld.Redacted) == 0 {
 		t.Errorf("redacted: %+v, %v", withheld, err)
 	}
-	unclear, err := call[tools.WhoisOut](t.Context(), t, s, "whois_lookup", `{"domain":"fault-503.test"}`)
+	unclear, err := call[tools.WhoisOut](t.Context(), t, s, "whois_lookup", `{"domain":"fault-503.broken.test"}`)
 	if err != nil || unclear.Registered != op.Unknown || len(unclear.Warnings) == 0 {
 		t.Errorf("unknown: %+v, %v; want a warning and no registered", unclear, err)
 	}

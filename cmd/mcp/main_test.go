@@ -143,7 +143,7 @@ func TestStdio(t *testing.T) {
 		t.Errorf("real prices: got %s", answer)
 	}
 	// A call that takes seconds, and then the end of input.
-	if _, err := fmt.Fprintln(p.Stdin, call("whois_lookup", `{"domain":"fault-slow.test"}`)); err != nil {
+	if _, err := fmt.Fprintln(p.Stdin, call("whois_lookup", `{"domain":"fault-slow.broken.test"}`)); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()

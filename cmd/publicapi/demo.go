@@ -91,8 +91,9 @@ func demoPartner(ctx context.Context, back *backend.Backend) (partner.Issued, er
 	return operator.CreateCredential(ctx, all[at].ID, market.Sandbox, strings.Join(partner.Scopes, ","))
 }
 
-// greeting makes what a visitor of the demo tries things out with, and returns what tells of it.
-func greeting(ctx context.Context, w io.Writer, base string, back *backend.Backend, users *people.People) (func(), error) {
+// greeting makes what a visitor of the demo tries things out with, and returns what tells of it. mailed: a mail server is
+// configured.
+func greeting(ctx context.Context, w io.Writer, base string, back *backend.Backend, users *people.People, mailed bool) (func(), error) {
 	v, err := demoAccount(ctx, users, back)
 	if err != nil {
 		return nil, err
@@ -101,17 +102,23 @@ func greeting(ctx context.Context, w io.Writer, base string, back *backend.Backe
 	if err != nil {
 		return nil, err
 	}
-	return func() { printDemo(w, base, back, v, issued) }, nil
+	return func() { printDemo(w, base, back, v, issued, mailed) }, nil
 }
 
 // printDemo tells what there is to try. It comes after the first line, which programs wait for.
-func printDemo(w io.Writer, base string, back *backend.Backend, v visitor, p partner.Issued) {
+func printDemo(w io.Writer, base string, back *backend.Backend, v visitor, p partner.Issued, mailed bool) {
 	fmt.Fprintf(w, "\nThis is the demo: its registry runs in this process, on loopback, and nothing outside is asked.\n\n")
 	fmt.Fprintf(w, "  pages    %s/  %s/docs\n  MCP      %s/mcp\n", base, base, base)
 	fmt.Fprintf(w, "  sign in  %s/signin  e-mail %s  password %s\n", base, v.email, v.password)
 	fmt.Fprintf(w, "  partner  %s/api/partner/v1  key %s  secret %s\n", base, p.KeyID, p.Secret)
-	fmt.Fprintf(w, "  store    -data %s  (for the operator's commands)\n\n", back.Data)
-	fmt.Fprintf(w, "A name of each kind to try:\n\n")
+	fmt.Fprintf(w, "  store    -data %s  (for the operator's commands)\n", back.Data)
+	mail := "to the log of this process, on standard error; look there for the links that sign in or confirm an address"
+	if mailed {
+		mail = "to the server of -smtp"
+	}
+	fmt.Fprintf(w, "  mail     %s\n", mail)
+	fmt.Fprintf(w, "  domains  %s/account/domains  the demo publishes the TXT record that proves a name, so any name you claim is yours\n\n", base)
+	fmt.Fprintf(w, "A name of each kind to try:\n\n") // in any order: see TestTheDemosNamesWorkInAnyOrder
 	samples := back.Demo.Samples()
 	for _, s := range samples {
 		fmt.Fprintf(w, "  %-20s %s\n", s.Kind, s.Name)

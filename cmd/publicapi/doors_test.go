@@ -32,7 +32,7 @@ var questions = []question{
 	{"for sale", "search_domain", `{"q":"brewhaven.com"}`, `"listing":{"price":{"currency":"USD","display":"$•••","masked":true}}`},
 	{"expiring", "search_domain", `{"q":"oldharbor.net"}`, `"status":"expiring"`},
 	{"reserved", "search_domain", `{"q":"registry.shop"}`, `"status":"reserved"`},
-	{"throttled", "search_domain", `{"q":"fault-429.test","tlds":["test"]}`, `"status":"unknown"`},
+	{"throttled", "search_domain", `{"q":"fault-429.throttled.test","tlds":["test"]}`, `"status":"unknown"`},
 	{"a label", "search_domain", `{"q":"cobaltpine","tlds":["io","de","co.uk"]}`, `"domain":"cobaltpine.co.uk"`},
 	{"a phrase", "search_domain", `{"q":"coffee shop berlin"}`, `"domain":"coffee-shop-berlin.com"`},
 	{"a URL", "search_domain", `{"q":"https://www.cobaltpine.co.uk/about?x=1"}`, `"domain":"cobaltpine.co.uk","evidence"`},

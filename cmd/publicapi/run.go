@@ -152,7 +152,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	})
 	greet := func() {}
 	if back.Demo != nil {
-		if greet, err = greeting(ctx, stdout, face.BaseURL, back, users); err != nil {
+		if greet, err = greeting(ctx, stdout, face.BaseURL, back, users, o.signIn.SMTP != ""); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,11 +61,7 @@ func TestFaults(t *testing.T) {
 			if resting[fault] {
 				s = open(t, "-rate-limits", "off")
 			}
-			suffix := "test"
-			if strings.HasPrefix(string(fault), "whois-") {
-				suffix = "example"
-			}
-			name := fault.Name(suffix)
+			name := fault.Name()
 			begun := time.Now()
 			v := s.verdictOn(t, name)
 			if took := time.Since(begun); took > tools.SearchDeadline+patience {
@@ -108,13 +106,13 @@ func TestFaults(t *testing.T) {
 func TestFaultsWithoutDNS(t *testing.T) {
 	t.Parallel()
 	reg := newRegistry(t)
-	file := fmt.Sprintf(`{"rdap_servers":{"test":%q},"whois_servers":{"example":%q},"allow_private_cidrs":["127.0.0.0/8"],"rate_per_host":1000}`,
-		reg.RDAP("test"), reg.WHOIS("example"))
+	file := fmt.Sprintf(`{"rdap_servers":{"broken.test":%q,"test":%q},"whois_servers":{"broken.example":%q,"throttled.example":%q},"allow_private_cidrs":["127.0.0.0/8"],"rate_per_host":1000}`,
+		reg.RDAP("broken.test"), reg.RDAP("test"), reg.WHOIS("broken.example"), reg.WHOIS("throttled.example"))
 	s := openOn(t, reg, []byte(file), "-rate-limits", "off")
 	for _, name := range []string{
-		"fault-400.test", "fault-503.test", "fault-html-404.test", "fault-foreign-404.test", "fault-wrong-name.test", "fault-truncated.test",
-		"fault-junk.test", "fault-deep.test", "fault-endless.test", "fault-redirect-loop.test", "fault-redirect-private.test",
-		"fault-whois-silent.example", "fault-whois-wrong-name.example", "fault-whois-endless.example", "fault-whois-denied.example",
+		"fault-400.broken.test", "fault-503.broken.test", "fault-html-404.broken.test", "fault-foreign-404.broken.test", "fault-wrong-name.broken.test", "fault-truncated.broken.test",
+		"fault-junk.broken.test", "fault-deep.broken.test", "fault-endless.broken.test", "fault-redirect-loop.broken.test", "fault-redirect-private.broken.test",
+		"fault-whois-silent.broken.example", "fault-whois-wrong-name.broken.example", "fault-whois-endless.broken.example", "fault-whois-denied.throttled.example",
 	} {
 		if v := s.verdictOn(t, name); v.Status != "unknown" || v.Available != nil || v.Reason == "" || v.Registration != nil {
 			t.Errorf("%s: got %+v, want unknown with a reason", name, v)
@@ -129,7 +127,7 @@ func TestFaultsWithoutDNS(t *testing.T) {
 func TestAHostThatRestsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-rate-limits", "off")
-	for _, test := range []struct{ fault, suffix string }{{"fault-429", "test"}, {"fault-whois-throttle", "example"}} {
+	for _, test := range []struct{ fault, suffix string }{{"fault-429", "throttled.test"}, {"fault-whois-throttle", "throttled.example"}} {
 		if v := s.verdictOn(t, test.fault+"."+test.suffix); v.RetryAfter < 1 || v.RetryAfter > 20 {
 			t.Errorf("%s.%s: got %+v, want a wait of at most 20 s", test.fault, test.suffix, v)
 		}
@@ -190,4 +188,80 @@ func TestNamesAreLookedUpSideBySide(t *testing.T) {
 	if took := time.Since(begun); len(out.Results) != 13 || took > 6*latency {
 		t.Errorf("%d results after %v, want 13 within %v", len(out.Results), took, 6*latency)
 	}
+}
+
+// The demo prints names to try. One that made its host throttle used to do so below every suffix, so that whoever tried it
+// got no answers about other names for 20 seconds.
+func TestTheDemosNamesWorkInAnyOrder(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"free": "available", "registered": "registered", "redacted": "registered", "WHOIS only": "registered", "expiring": "expiring",
+		"about to be deleted": "expiring", "reserved": "reserved", "IDN": "registered", "for sale": "registered",
+		"throttled": "likely_available", "throttled WHOIS": "likely_available", "broken registry": "likely_available", // says DNS alone
+	}
+	for order, backwards := range map[string]bool{"as printed": false, "backwards": true} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			s := openDemo(t, "-rate-limits", "off")
+			samples := s.samples(t, len(want))
+			if backwards {
+				slices.Reverse(samples)
+			}
+			for _, sample := range samples {
+				if v := s.exact(t, sample.name); v.Status != want[sample.kind] {
+					t.Errorf("%s, %s: got %+v, want %s", sample.kind, sample.name, v, want[sample.kind])
+				}
+			}
+			for _, suffix := range registry.Suffixes() {
+				if strings.HasPrefix(suffix, "throttled.") {
+					continue
+				}
+				for label, want := range map[string]string{"quietmeadow": "available", "cobaltpine": "registered", "fault-429": "available"} {
+					if v := s.exact(t, label+"."+suffix); v.Status != want {
+						t.Errorf("afterwards, %s.%s: got %+v, want %s", label, suffix, v, want)
+					}
+				}
+			}
+			for _, part := range []string{"TXT record", "mail", "standard error"} {
+				if !strings.Contains(s.said.String(), part) {
+					t.Errorf("the demo does not tell of %q: %s", part, s.said.String())
+				}
+			}
+		})
+	}
+}
+
+type sample struct{ kind, name string }
+
+// samples are the names that the demo prints, once it has printed so many.
+func (s *site) samples(t *testing.T, n int) (all []sample) {
+	t.Helper()
+	for began := time.Now(); len(all) < n; time.Sleep(time.Millisecond) {
+		if all = nil; time.Since(began) > 10*time.Second {
+			t.Fatalf("the demo said %q", s.said.String())
+		}
+		_, list, _ := strings.Cut(s.said.String(), "A name of each kind to try:\n\n")
+		list, _, _ = strings.Cut(list, "\n\n")
+		for line := range strings.Lines(list) {
+			if words := strings.Fields(line); len(words) > 1 {
+				last := len(words) - 1
+				all = append(all, sample{strings.Join(words[:last], " "), words[last]})
+			}
+		}
+	}
+	return all
+}
+
+// exact is what a search for a name says of it.
+func (s *site) exact(t *testing.T, name string) (v struct{ Status, Reason string }) {
+	t.Helper()
+	r := s.do(t, "POST", search, `{"q":"`+name+`"}`)
+	var got struct {
+		Results []struct{ Kind, Status, Reason string }
+	}
+	if err := json.Unmarshal([]byte(r.text), &got); err != nil || len(got.Results) == 0 || got.Results[0].Kind != "exact" {
+		t.Fatalf("search of %s: got %d %s", name, r.StatusCode, r.text)
+	}
+	v.Status, v.Reason = got.Results[0].Status, got.Results[0].Reason
+	return v
 }

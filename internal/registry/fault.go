@@ -72,14 +72,28 @@ func Faults() []Fault {
 	}
 }
 
-// Name is the name below the suffix that always shows the fault: "fault-429.test".
-func (f Fault) Name(suffix string) string { return namedByLabel + string(f) + "." + suffix }
+// rests are the faults after which a client stays away from the host for a while.
+var rests = []Fault{Denied, TooMany, TooManyDate, WhoisThrottle, WhoisDenied}
+
+// Name is the name that always shows the fault: "fault-429.throttled.test". No other name is on its host, so that whoever
+// tries one is kept from nothing but faults of its kind.
+func (f Fault) Name() string {
+	suffix := "test"
+	if strings.HasPrefix(string(f), "whois-") {
+		suffix = "example"
+	}
+	if slices.Contains(rests, f) {
+		return namedByLabel + string(f) + ".throttled." + suffix
+	}
+	return namedByLabel + string(f) + ".broken." + suffix
+}
 
 // namedFault is the fault that a name stands for by its label.
 func namedFault(name string) (Fault, bool) {
 	label, suffix, _ := strings.Cut(name, ".")
 	after, ok := strings.CutPrefix(label, namedByLabel)
-	if !ok || operatorOf[suffix] == nil || !slices.Contains(Faults(), Fault(after)) {
+	op := operatorOf[suffix]
+	if !ok || op == nil || !op.faults || !slices.Contains(Faults(), Fault(after)) || op.rests != slices.Contains(rests, Fault(after)) {
 		return "", false
 	}
 	return Fault(after), true

@@ -39,12 +39,15 @@ var (
 // share is how many in a hundred labels are registered under one suffix.
 const share = 20
 
-// fixedNames is the state of every name that is not free, but for those of faults, which any suffix has.
+// fixedNames is the state of every name that is not free, but for those of faults.
 func fixedNames() map[string]state {
 	names := make(map[string]state, 6000)
-	for suffix := range operatorOf {
+	for suffix, op := range operatorOf {
 		for label, s := range labels {
 			names[label+"."+suffix] = s
+		}
+		if op.faults {
+			continue
 		}
 		if suffix == "test" || suffix == "example" {
 			names["brewhaven."+suffix] = registered

@@ -15,6 +15,8 @@ type operator struct {
 	house    *house // how its WHOIS host writes; nil: it has none
 	thin     bool   // knows no registrant; its replies lead to the registrar's hosts
 	wildcard bool   // DNS answers for every name below its suffixes
+	faults   bool   // names below its suffixes may be those of faults
+	rests    bool   // of faults that make a client stay away for a while
 }
 
 // registrarName is the operator that stands for every registrar: it serves the registered names of thin suffixes.
@@ -37,6 +39,10 @@ var operators = []operator{
 	{name: "lagoon", suffixes: []string{"ws"}, rdap: true, wildcard: true},
 	{name: "bench", suffixes: []string{"test"}, rdap: true},
 	{name: "folio", suffixes: []string{"example"}, house: &commonsHouse},
+	{name: "broken", suffixes: []string{"broken.test"}, rdap: true, faults: true},
+	{name: "throttled", suffixes: []string{"throttled.test"}, rdap: true, faults: true, rests: true},
+	{name: "broken-whois", suffixes: []string{"broken.example"}, house: &commonsHouse, faults: true},
+	{name: "throttled-whois", suffixes: []string{"throttled.example"}, house: &commonsHouse, faults: true, rests: true},
 }
 
 // operatorOf is the operator of each suffix.

@@ -15,15 +15,18 @@
 //	registry                    reserved
 //	xn--bcher-kva (bücher)      registered, internationalized (also xn--mnchen-3ya, münchen)
 //	quietmeadow                 free
-//	fault-429, fault-junk, …    registered but not delegated; the host misbehaves as the [Fault] of that name says
+//
+// Names of faults are below suffixes that have hosts of their own. They are registered but not delegated, and the host misbehaves as
+// the [Fault] of that name says: fault-junk.broken.test, fault-whois-slow.broken.example, and those that make a client
+// stay away for a while below throttled.test and throttled.example, such as fault-429.throttled.test.
 //
 // # Hosts
 //
 // Each [Registry] operator has an RDAP host, a WHOIS host or both, every one on a port of its own, so that limits
 // per host show. com and net are a thin registry: its replies lead to the registrar's own RDAP and WHOIS hosts, which
 // alone know the registrant. me, de, eu, jp and example have WHOIS only; app, dev, fr, ch, ws and test RDAP only. ws is
-// a wildcard zone: DNS has an answer for every name below it. A real client lets a host rest after a 403 or 429, so
-// people who want to see one had better try it under test and example, whose hosts serve nothing else.
+// a wildcard zone: DNS has an answer for every name below it. A real client lets a host rest after a 403 or 429; other
+// names than those of faults are not affected, their hosts being others.
 package registry
 
 import (
@@ -230,7 +233,7 @@ type Sample struct {
 }
 
 // Samples is one name of each kind, in the order to show them. The one for sale is registered, as most are; that it
-// is listed is up to the market. Those of faults are on hosts of their own, as far as they make a client wait.
+// is listed is up to the market. They show what they do in any order: those of faults are on hosts of their own.
 func (r *Registry) Samples() []Sample {
 	return []Sample{
 		{"free", "quietmeadow.com"},
@@ -242,9 +245,9 @@ func (r *Registry) Samples() []Sample {
 		{"reserved", "registry.shop"},
 		{"IDN", "bücher.com"},
 		{"for sale", "brewhaven.com"},
-		{"throttled", "fault-429.test"},
-		{"throttled WHOIS", "fault-whois-throttle.example"},
-		{"broken registry", "fault-truncated.dev"},
+		{"throttled", TooMany.Name()},
+		{"throttled WHOIS", WhoisThrottle.Name()},
+		{"broken registry", Truncated.Name()},
 	}
 }
 

@@ -59,15 +59,15 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	}
 	rdapHost := strings.TrimSuffix(strings.TrimPrefix(r.rdap["bench"], "http://"), rdapPath)
 	get := func(f Fault) string {
-		return "GET " + rdapPath + "domain/" + f.Name("test") + " HTTP/1.1\r\nHost: x\r\n\r\n"
+		return "GET " + rdapPath + "domain/" + f.Name() + " HTTP/1.1\r\nHost: x\r\n\r\n"
 	}
 	dial(rdapHost, "")           // connected and silent
 	dial(rdapHost, get(Slow))    // in the middle of an answer
 	dial(rdapHost, get(Endless)) // not read by the client
 	dial(rdapHost, get(TooMany)) // kept alive
 	dial(r.whois["folio"], "")   // no query yet
-	dial(r.whois["folio"], WhoisSlow.Name("example")+"\r\n")
-	dial(r.whois["folio"], WhoisEndless.Name("example")+"\r\n")
+	dial(r.whois["broken-whois"], WhoisSlow.Name()+"\r\n")
+	dial(r.whois["broken-whois"], WhoisEndless.Name()+"\r\n")
 	dial(r.dnsAddr, "")
 
 	began := time.Now()
