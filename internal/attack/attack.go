@@ -38,7 +38,7 @@ type attack struct {
 // longest is how long an attack may take, its server's start included.
 const longest = 5 * time.Minute
 
-// settles is how long the server may take to let go of what the attack took.
+// settles is how long the server may take to let go of what its start took, and what the attack took.
 const settles = 3 * time.Second
 
 // carryOut starts the program, attacks it with an honest client beside, and reports.
@@ -61,6 +61,9 @@ func (a attack) carryOut(ctx context.Context, program, dir, size string) (*repor
 	client := newHonest(s)
 	client.ask(ctx) // so that what the first search costs is no harm of the attack
 	client.waits, client.failed = nil, 0
+	if err := wait(ctx, settles); err != nil {
+		return nil, err
+	}
 	if r.before, err = s.memory(); err != nil {
 		return nil, err
 	}
@@ -76,13 +79,21 @@ func (a attack) carryOut(ctx context.Context, program, dir, size string) (*repor
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-time.After(settles):
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := wait(ctx, settles); err != nil {
+		return nil, err
 	}
 	r.after, err = s.memory()
 	return r, err
+}
+
+// wait waits, or returns why it need not.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // A report is what an attack cost.

@@ -12,53 +12,81 @@ import (
 	"time"
 )
 
-// stalledBodies opens connections that each announce the largest body there may be, send it but for a few bytes, and
-// then nothing, so that the server holds what it has read. They come from several addresses, to everything that reads a
-// body; those to the partner API name a key that there is, and sign nothing.
+// stalledBodies opens connections that each announce a body, send it but for a few bytes, and then nothing, so that the
+// server holds what it has read. They come from several addresses, to everything that reads a body, as large as any may
+// be or as large as that path takes; those to the partner API name a key that there is, and sign nothing. A connection
+// that is turned away comes again with the next kind of body, one that was held and then closed with the same.
 func stalledBodies(ctx context.Context, s *server, size string, r *report) error {
-	connections, addresses, holds := 60, 3, 8*time.Second
+	connections, addresses, lasts := 60, 3, 8*time.Second
 	if size == full {
-		connections, addresses, holds = 200, 5, 45*time.Second
+		connections, addresses, lasts = 200, 5, 45*time.Second
 	}
 	key, err := s.printed(ctx, "key")
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, holds)
+	ctx, cancel := context.WithTimeout(ctx, lasts)
 	defer cancel()
 	var attackers sync.WaitGroup
 	for i := range connections {
-		attackers.Go(func() { r.count(stallBody(ctx, s, uint16(i%addresses), stalledPaths[i%len(stalledPaths)], key)) })
+		attackers.Go(func() {
+			for at := i; ctx.Err() == nil; {
+				outcome, held := stallBody(ctx, s, uint16(i%addresses), stalledPaths[at%len(stalledPaths)], key)
+				if r.count(outcome); !held {
+					at++ // where more is taken
+				}
+				select {
+				case <-time.After(again):
+				case <-ctx.Done():
+				}
+			}
+		})
 	}
 	attackers.Wait()
 	return nil
 }
 
-// stalledPaths are what reads a body, and what it wants that to be.
-var stalledPaths = []struct{ path, mediaType string }{
-	{"/api/domain/search", "application/json"},
-	{"/api/batch", "application/json"},
-	{"/api/partner/v1/orders", "application/json"},
-	{"/mcp", "application/json"},
-	{"/api/oauth/token", "application/x-www-form-urlencoded"},
-	{"/signin", "application/x-www-form-urlencoded"},
+// again is how long a connection that was closed stays closed.
+const again = 200 * time.Millisecond
+
+// A stalledPath is what reads a body, what it wants that to be, and how long the body is that is announced.
+type stalledPath struct {
+	path, mediaType string
+	announced       int
 }
 
-// stallBody sends one body but for its end and waits for what the server does about it. It tells the outcome.
-func stallBody(ctx context.Context, s *server, from uint16, to struct{ path, mediaType string }, key string) string {
+var stalledPaths = []stalledPath{
+	{"/api/domain/search", "application/json", 1 << 20},
+	{"/api/domain/search", "application/json", 4 << 10},
+	{"/api/batch", "application/json", 1 << 20},
+	{"/api/batch", "application/json", 256 << 10},
+	{"/api/partner/v1/orders", "application/json", 1 << 20},
+	{"/api/partner/v1/orders", "application/json", 16 << 10},
+	{"/mcp", "application/json", 1 << 20},
+	{"/mcp", "application/json", 256 << 10},
+	{"/api/oauth/token", "application/x-www-form-urlencoded", 1 << 20},
+	{"/api/oauth/token", "application/x-www-form-urlencoded", 16 << 10},
+	{"/signin", "application/x-www-form-urlencoded", 1 << 20},
+	{"/signin", "application/x-www-form-urlencoded", 32 << 10},
+}
+
+// stallBody sends one body but for its end and waits for what the server does about it. It tells the outcome, and whether
+// the server has held what was sent.
+func stallBody(ctx context.Context, s *server, from uint16, to stalledPath, key string) (outcome string, held bool) {
+	const missing = 8
+	what := fmt.Sprintf("%s, %d KiB", to.path, to.announced>>10)
 	conn, err := s.dial(ctx, from)
 	if err != nil {
-		return to.path + ": no connection"
+		return what + ": no connection", false
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
-	const announced, missing = 1 << 20, 8
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
 		_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nX-Service-Key-Id: %s\r\nX-Service-Timestamp: %d\r\n"+
 			"X-Service-Nonce: 0123456789abcdef\r\nX-Service-Signature: v1=00\r\nContent-Length: %d\r\n\r\n%s",
-			to.path, s.addr, to.mediaType, key, time.Now().Unix(), announced, strings.Repeat(" ", announced-missing))
+			to.path, s.addr, to.mediaType, key, time.Now().Unix(), to.announced, strings.Repeat(" ", to.announced-missing))
 	}()
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	_ = conn.Close() // which ends the sending too
@@ -67,9 +95,9 @@ func stallBody(ctx context.Context, s *server, from uint16, to struct{ path, med
 	switch {
 	case err == nil:
 		_ = answer.Body.Close()
-		return to.path + ": " + answer.Status
+		return what + ": " + answer.Status, answer.StatusCode == http.StatusRequestTimeout
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return to.path + ": held to the end"
+		return what + ": held to the end", true
 	}
-	return to.path + ": closed"
+	return what + ": closed", false
 }
