@@ -2,6 +2,7 @@ package op
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/namewharf/namewharf/fault"
@@ -61,7 +62,8 @@ func CallerFrom(ctx context.Context) Caller {
 }
 
 // An Event is a part of an answer that is known before the whole: item Done of Total. Item is encodable as JSON;
-// it is nil where only the progress is of interest.
+// it is nil where only the progress is of interest. It must be as the answer has it: with what the operation leaves out
+// left out, and what it masks masked.
 type Event struct {
 	Item        any
 	Done, Total int
@@ -85,11 +87,22 @@ func emitterFrom(ctx context.Context) func(Event) {
 	return emit
 }
 
-// Emit hands an event to whoever listens; without a listener it does nothing.
+// Emit hands an event to whoever listens; without a listener it does nothing. Slices of the item are never null, as in
+// an answer.
 func Emit(ctx context.Context, e Event) {
-	if emit := emitterFrom(ctx); emit != nil {
-		emit(e)
+	emit := emitterFrom(ctx)
+	if emit == nil {
+		return
 	}
+	if e.Item != nil {
+		if f := newFiller(reflect.TypeOf(e.Item)); f != nil {
+			item := reflect.New(reflect.TypeOf(e.Item)).Elem()
+			item.Set(reflect.ValueOf(e.Item))
+			f.fill(item)
+			e.Item = item.Interface()
+		}
+	}
+	emit(e)
 }
 
 type reporterKey struct{}

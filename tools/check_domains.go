@@ -75,7 +75,7 @@ func (s *service) check(ctx context.Context, in CheckIn) (CheckOut, error) {
 		}
 	}
 	out := CheckOut{PricesMasked: view(ctx) == masked}
-	out.Results, out.CheckedAt, _ = s.answers(ctx, asks)
+	out.Results, out.CheckedAt, _ = s.answers(ctx, asks, everything)
 	return out, nil
 }
 

@@ -149,9 +149,13 @@ type ask struct {
 	refused *Result // the answer for a text that is no name at all
 }
 
+// everything is the filter of operations that answer with whatever they asked about.
+func everything(Result) bool { return true }
+
 // answers looks all names up side by side and emits each result as it is known. The results come back in the order
-// of the asks, with the time of the oldest verdict and the time until which all of them hold.
-func (s *service) answers(ctx context.Context, asks []ask) (results []Result, checked, fresh time.Time) {
+// of the asks, with the time of the oldest verdict and the time until which all of them hold. What keep, the filter of
+// the operation, does not keep is in neither: a stream shows what the answer does.
+func (s *service) answers(ctx context.Context, asks []ask, keep func(Result) bool) (results []Result, checked, fresh time.Time) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	type known struct {
@@ -167,13 +171,13 @@ func (s *service) answers(ctx context.Context, asks []ask) (results []Result, ch
 		}
 		go func() { arriving <- known{i, s.cfg.Lookup.Verdict(ctx, a.name)} }()
 	}
-	results = make([]Result, len(asks))
+	all, kept := make([]Result, len(asks)), make([]bool, len(asks))
 	for done := range asks {
 		k := <-arriving
 		if a := asks[k.at]; a.refused != nil {
-			results[k.at] = *a.refused
+			all[k.at] = *a.refused
 		} else {
-			results[k.at] = s.result(ctx, a.kind, k.verdict)
+			all[k.at] = s.result(ctx, a.kind, k.verdict)
 		}
 		if done == 0 || k.verdict.CheckedAt.Before(checked) {
 			checked = k.verdict.CheckedAt
@@ -181,7 +185,17 @@ func (s *service) answers(ctx context.Context, asks []ask) (results []Result, ch
 		if done == 0 || k.verdict.FreshUntil.Before(fresh) {
 			fresh = k.verdict.FreshUntil
 		}
-		op.Emit(ctx, op.Event{Item: results[k.at], Done: done + 1, Total: len(asks)})
+		e := op.Event{Done: done + 1, Total: len(asks)}
+		if kept[k.at] = keep(all[k.at]); kept[k.at] {
+			e.Item = all[k.at]
+		}
+		op.Emit(ctx, e)
+	}
+	results = all[:0]
+	for i, r := range all {
+		if kept[i] {
+			results = append(results, r)
+		}
 	}
 	return results, wireTime(checked), fresh
 }

@@ -40,9 +40,12 @@ type SuffixList []string
 // MaxSuffixes is how many suffixes one search may name.
 const MaxSuffixes = 30
 
-// Schema is a short list of texts.
+// maxSuffix is how many characters a suffix may have; the longest there is has half as many.
+const maxSuffix = 63
+
+// Schema is a short list of short texts.
 func (SuffixList) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: new(1), MaxItems: new(MaxSuffixes)}
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string", MaxLength: new(maxSuffix)}, MinItems: new(1), MaxItems: new(MaxSuffixes)}
 }
 
 // Bounds of a phrase search: how many suffixes its second spelling is looked up under, how many listings are added.
@@ -91,7 +94,7 @@ func (s *service) search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		Query: string(in.Q), Label: about.labels[0].Unicode(),
 		PricesMasked: view(ctx) == masked,
 	}
-	out.Results, out.CheckedAt, out.fresh = s.answers(ctx, s.asks(about, suffixes))
+	out.Results, out.CheckedAt, out.fresh = s.answers(ctx, s.asks(about, suffixes), everything)
 	out.Unlock = s.unlock(ctx, slices.ContainsFunc(out.Results, func(r Result) bool { return r.Listing != (Listing{}) }))
 	return out, nil
 }
