@@ -30,6 +30,7 @@ const (
 	InsufficientScope      Code = "insufficient_scope"
 	NotFound               Code = "not_found"
 	MethodNotAllowed       Code = "method_not_allowed"
+	RequestTimeout         Code = "request_timeout"
 	Conflict               Code = "conflict"
 	Gone                   Code = "gone"
 	PayloadTooLarge        Code = "payload_too_large"
@@ -64,6 +65,7 @@ var rows = []Row{
 	{InsufficientScope, http.StatusForbidden, "Insufficient scope", "The access token lacks the scope that the operation needs."},
 	{NotFound, http.StatusNotFound, "Not found", "There is no such thing, or it is not the caller's."},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", "The path exists, the method does not; Allow lists those that do."},
+	{RequestTimeout, http.StatusRequestTimeout, "Request timeout", "The body did not come in time, or came too slowly; the connection is closed."},
 	{Conflict, http.StatusConflict, "Conflict", "The request contradicts the current state."},
 	{Gone, http.StatusGone, "Gone", "What after_id names is older than the events that are kept."},
 	{PayloadTooLarge, http.StatusRequestEntityTooLarge, "Payload too large", "The body is over the limit."},

@@ -8,6 +8,9 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+
+	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/ratelimit"
 )
 
 // maxBody bounds the body of every request to the server.
@@ -95,14 +98,28 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, *refusal) {
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+	if r.ContentLength > maxBody { // before any of it is read
+		return nil, errBodyTooLarge()
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, refuseWith(http.StatusRequestEntityTooLarge, errInvalidRequest, "the body is over 16 KiB")
+		return nil, errBodyTooLarge()
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok { // it did not come in time, or there is no memory for it
+		if f.Code == fault.Unavailable {
+			ratelimit.WriteRetryAfter(w.Header(), f.Retry)
+			return nil, refuseWith(f.Code.Status(), errUnavailable, f.Message())
+		}
+		return nil, refuseWith(f.Code.Status(), errInvalidRequest, f.Message())
 	}
 	if err != nil {
 		return nil, refuseWith(http.StatusBadRequest, errInvalidRequest, "the body could not be read")
 	}
 	return body, nil
+}
+
+func errBodyTooLarge() *refusal {
+	return refuseWith(http.StatusRequestEntityTooLarge, errInvalidRequest, "the body is over the limit of 16 KiB")
 }
 
 // authenticate finds the client in the form or a Basic header (RFC 6749, section 2.3.1). Clients are public: a secret

@@ -60,7 +60,9 @@ func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 	}
 	body, refused := readBody(w, r)
 	if refused != nil {
-		refused.err.code = errInvalidMetadata
+		if refused.err.code == errInvalidRequest {
+			refused.err.code = errInvalidMetadata
+		}
 		refused.write(w)
 		return
 	}

@@ -43,6 +43,7 @@ const (
 	errInvalidRedirect = "invalid_redirect_uri"
 	errInvalidMetadata = "invalid_client_metadata"
 	errServer          = "server_error"
+	errUnavailable     = "temporarily_unavailable"
 	errTooManyRequests = "too_many_requests"
 	errNotFound        = "not_found"
 )

@@ -121,6 +121,7 @@ type Op struct {
 	Keeps            time.Duration
 	Varies           bool               // different callers may get different answers
 	In, Out          *jsonschema.Schema // schemas of input and output, types inlined
+	MaxBody          int64              // bytes of a request body that holds an input
 	Example          json.RawMessage    // an input that works against the demo data
 
 	toolDefaults map[string]json.RawMessage
@@ -212,7 +213,8 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	in.Examples = nil
 	return &Op{
 		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
-		Effect: d.Effect, Idempotency: d.Idempotency, Gone: d.Gone, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, Example: example, check: check,
+		Effect: d.Effect, Idempotency: d.Idempotency, Gone: d.Gone, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, MaxBody: maxBody(in),
+		Example: example, check: check,
 		toolDefaults: toolDefaults,
 		Varies:       d.Varies || d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
 		begin:        d.beginner(set, newFiller(reflect.TypeFor[Out]())),

@@ -50,10 +50,12 @@ func party(ctx context.Context) Party {
 	return Party{}
 }
 
-// Verify holds a request, with its whole body, against its signature: are the headers there, is the timestamp near, is
-// the key good, did its secret sign. It returns the context in which the request goes on for its caller. Errors are
-// those of section 7 of the contract, as far as they come before the signature holds.
-func (a *API) Verify(r *http.Request, body []byte) (context.Context, error) {
+// Verify holds a request against its signature: are the headers there, is the timestamp near, is the key good, and only
+// then, with the SHA-256 of the body, did its secret sign. A body is asked for whether the key is good or not, so that
+// neither the answer nor its time tells; keep is true where the key is. It returns the context in which the request
+// goes on for its caller. Errors are those of section 7 of the contract, as far as they come before the signature
+// holds, and those of body.
+func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, error)) (context.Context, error) {
 	id, err := header(r, HeaderKeyID)
 	if err != nil {
 		return nil, err
@@ -69,12 +71,17 @@ func (a *API) Verify(r *http.Request, body []byte) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	signed.Body = BodyDigest(signed.Method, body)
-	canonical, err := signed.Canonical()
+	found, err := a.credentials.find(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.credentials.find(r.Context(), id)
+	signed.Body = emptyBody
+	if signed.Method != http.MethodGet && signed.Method != http.MethodHead {
+		if signed.Body, err = body(found.good); err != nil {
+			return nil, err
+		}
+	}
+	canonical, err := signed.Canonical()
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package partner
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -37,8 +38,11 @@ func TestDoor(t *testing.T) {
 	}{
 		{"good", good(), 200, ""},
 		{"HEAD is signed as HEAD", func() request { r := good(); r.method = "HEAD"; return r }(), 200, ""},
-		{"1 MiB is taken as a body", s.post(root+"/quotes", large[:1<<20]), 400, fault.Validation},
+		{"4 KiB is taken as a body of a quote", s.post(root+"/quotes", large[:4<<10]), 400, fault.Validation},
 
+		{"a body over the operation's limit comes before everything", s.post(root+"/quotes", large[:4<<10+1]).with(HeaderKeyID, ""), 413, fault.PayloadTooLarge},
+		{"an order may be longer than a quote", s.post(root+"/orders", large[:16<<10]).with(HeaderIdem, "k"), 400, fault.Validation},
+		{"1 MiB is taken as a body where nothing is", s.post(root+"/nothing", large[:1<<20]), 404, fault.NotFound},
 		{"a body over 1 MiB comes before everything", s.post(root+"/quotes", large).with(HeaderKeyID, ""), 413, fault.PayloadTooLarge},
 		{"no key id", good().with(HeaderKeyID, ""), 401, fault.MissingCredentials},
 		{"no key id, nor anything else", good().with(HeaderKeyID, "").with(HeaderNonce, "").with(HeaderSignature, ""), 401, fault.MissingCredentials},
@@ -256,6 +260,11 @@ func TestEndedSoon(t *testing.T) {
 	})
 }
 
+// digestOf is a body as [API.Verify] asks for it.
+func digestOf(body []byte) func(bool) ([sha256.Size]byte, error) {
+	return func(bool) ([sha256.Size]byte, error) { return sha256.Sum256(body), nil }
+}
+
 // Nothing that is sent makes the door fail, and nothing unsigned gets through.
 func FuzzVerify(f *testing.F) {
 	s := lite(f)
@@ -265,7 +274,7 @@ func FuzzVerify(f *testing.F) {
 		r := httptest.NewRequest("GET", "/", bytes.NewReader(body))
 		r.Method, r.URL.Path, r.URL.RawQuery, r.RequestURI = method, path, query, path+"?"+query
 		r.Header = http.Header{HeaderKeyID: {key}, HeaderTimestamp: {at}, HeaderNonce: {nonce}, HeaderSignature: {signature}}
-		if ctx, err := s.api.Verify(r, body); err == nil || ctx != nil || fault.From(err).Code == fault.Internal {
+		if ctx, err := s.api.Verify(r, digestOf(body)); err == nil || ctx != nil || fault.From(err).Code == fault.Internal {
 			t.Errorf("%v, %v", ctx, err)
 		}
 	})

@@ -320,6 +320,7 @@ func newDoor(o *options, gate door.Gate, log *slog.Logger, measured watch) (*doo
 	}
 	return door.New(door.Config{
 		BaseURL: o.face.BaseURL, Gate: gate, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
+		Bodies: o.face.Bodies(), PerAddress: o.face.PerAddress(),
 		Logger: log, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,
 	}), nil
 }

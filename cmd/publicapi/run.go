@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer users.Close()
 	defer watch(ctx, users.Names)()
 	d = door.New(door.Config{
-		BaseURL: face.BaseURL, Gate: users.OAuth, Limits: limits, TrustedProxies: proxies,
+		BaseURL: face.BaseURL, Gate: users.OAuth, Limits: limits, TrustedProxies: proxies, Bodies: face.Bodies(), PerAddress: face.PerAddress(),
 		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
 	})
 	names := portfolioOf(users, back)

@@ -29,7 +29,10 @@ type Settings struct {
 	MetricsAddr    string
 	Log            *settings.Choice
 
-	flag          string // that sets Addr
+	bodyBytes     *settings.Size // that may be in memory
+	uploadRate    *settings.Size // a second
+	connections   count          // of one address
+	flag          string         // that sets Addr
 	main, metrics net.Listener
 }
 
@@ -40,6 +43,10 @@ func Flags(fs *flag.FlagSet, name, addr, usage string) *Settings {
 	fs.StringVar(&s.BaseURL, "base-url", "", "public `URL`, the prefix of every link; https unless loopback (default from the address)")
 	fs.Var(&s.TrustedProxies, "trusted-proxies", "`CIDRs` of proxies whose X-Forwarded-For counts, separated by commas, or none; required with an https base URL and a loopback address")
 	s.RateLimits = settings.OneOf(fs, "rate-limits", "on, or off with a loopback address", "on", "off")
+	s.bodyBytes = settings.SizeOf(fs, "max-body-bytes-in-flight", door.DefaultBodyBytes, door.MinBodyBytes, "`size` of all request bodies in memory together, such as 64MiB")
+	s.uploadRate = settings.SizeOf(fs, "min-upload-rate", door.DefaultUploadRate, 1, "`size` that a client must send each second of a request body, after 5 s")
+	s.connections = count{n: maxConnections}
+	fs.Var(&s.connections, "max-conns-per-addr", "`connections` of one client address, or requests of one behind a trusted proxy")
 	fs.StringVar(&s.MetricsAddr, "metrics-addr", "", "`host:port` for Prometheus metrics (default off)")
 	s.Log = settings.OneOf(fs, "log", "text or json, on standard error", "text", "json")
 	return s
@@ -173,10 +180,24 @@ func (s *Settings) Limits(now func() time.Time) *door.Limits {
 	}, now)
 }
 
+// Bodies is the budget of request bodies.
+func (s *Settings) Bodies() *door.Bodies {
+	return door.NewBodies(door.BodyConfig{Bytes: s.bodyBytes.Bytes, Rate: s.uploadRate.Bytes})
+}
+
+// PerAddress is how many connections one address may have, or one behind a trusted proxy requests in progress; 0: any
+// number, which is what -rate-limits off leaves unless the flag is given too.
+func (s *Settings) PerAddress() int {
+	if s.RateLimits.Value == "off" && !s.connections.given {
+		return 0
+	}
+	return s.connections.n
+}
+
 // Limits of a connection.
 const (
 	headerTime     = 5 * time.Second
-	readTime       = 30 * time.Second // of a whole request
+	readTime       = 30 * time.Second // of a whole request whose body nobody reads
 	writeTime      = 60 * time.Second // of an answer; a stream of look-ups lasts seconds
 	idleTime       = 2 * time.Minute
 	maxHeaders     = 32 << 10
@@ -186,7 +207,15 @@ const (
 // Serve answers on the addresses that [Settings.Listen] opened until ctx ends; then it finishes what runs. It writes
 // the line that programs wait for, and what greet adds to it.
 func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog.Logger, stdout io.Writer, greet func()) error {
-	servers, listeners := []*http.Server{newServer(h, log)}, []net.Listener{s.main}
+	proxies, err := s.Proxies()
+	if err != nil {
+		return err
+	}
+	public, main := newServer(h, log), s.main
+	if most := s.PerAddress(); most > 0 {
+		main = crowd(main, public, most, proxies)
+	}
+	servers, listeners := []*http.Server{public}, []net.Listener{main}
 	if s.metrics != nil {
 		log.Info("metrics", "url", "http://"+s.metrics.Addr().String()+"/metrics")
 		servers, listeners = append(servers, newServer(metrics, log)), append(listeners, s.metrics)
@@ -197,7 +226,6 @@ func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog
 	}
 	fmt.Fprintf(stdout, "listening on http://%s\n", s.main.Addr())
 	greet()
-	var err error
 	running := len(servers)
 	select {
 	case <-ctx.Done():

@@ -65,7 +65,7 @@ var codes = map[fault.Code]int{
 	"replay_detected": http.StatusUnauthorized, "authentication_required": http.StatusUnauthorized, "invalid_token": http.StatusUnauthorized,
 	"forbidden": http.StatusForbidden, "insufficient_scope": http.StatusForbidden,
 	"not_found": http.StatusNotFound, "method_not_allowed": http.StatusMethodNotAllowed, "conflict": http.StatusConflict, "gone": http.StatusGone,
-	"payload_too_large": http.StatusRequestEntityTooLarge, "unsupported_media_type": http.StatusUnsupportedMediaType,
+	"request_timeout": http.StatusRequestTimeout, "payload_too_large": http.StatusRequestEntityTooLarge, "unsupported_media_type": http.StatusUnsupportedMediaType,
 	"price_mismatch": http.StatusUnprocessableEntity, "quote_expired": http.StatusUnprocessableEntity,
 	"rate_limited": http.StatusTooManyRequests, "internal_error": http.StatusInternalServerError, "unavailable": http.StatusServiceUnavailable,
 }

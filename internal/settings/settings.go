@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/netip"
 	"os"
 	"slices"
@@ -252,6 +253,56 @@ func (n *Networks) Set(s string) error {
 			return errors.New("must be CIDRs such as 127.0.0.0/8")
 		}
 		*n = append(*n, p.Masked())
+	}
+	return nil
+}
+
+// A Size is a flag of a number of bytes: a plain number, or one with KiB, MiB or GiB.
+type Size struct {
+	Bytes int64
+	least int64
+}
+
+// SizeOf defines a [Size] flag with its default, and the least that it may be.
+func SizeOf(fs *flag.FlagSet, name string, value, least int64, usage string) *Size {
+	s := &Size{value, least}
+	fs.Var(s, name, usage)
+	return s
+}
+
+// units of a size, the greatest first.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}}
+
+func (s *Size) String() string { return sizeText(s.Bytes) }
+
+func sizeText(n int64) string {
+	for _, u := range units {
+		if n%u.bytes == 0 && n >= u.bytes {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return "0"
+}
+
+// Set takes a size that is at least the least.
+func (s *Size) Set(text string) error {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || n > math.MaxInt64/u.bytes || n < math.MinInt64/u.bytes {
+			return errors.New("must be a number of bytes such as 65536, 64KiB or 64MiB")
+		}
+		if n*u.bytes < s.least {
+			return fmt.Errorf("must be at least %s", sizeText(s.least))
+		}
+		s.Bytes = n * u.bytes
+		return nil
 	}
 	return nil
 }

@@ -136,3 +136,23 @@ func TestVersion(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"65536": "64KiB", "64KiB": "64KiB", "64 KiB": "64KiB", "1GiB": "1GiB", "1025": "1025", "1536KiB": "1536KiB",
+		"0": "must be at least 1KiB", "1023": "must be at least 1KiB", "-1": "must be at least 1KiB", "-9999999999GiB": "must be a number of bytes",
+		"": "must be a number of bytes", "64MB": "must be a number of bytes", "64.5KiB": "must be a number of bytes", "KiB": "must be a number of bytes",
+		"9223372036854775807KiB": "must be a number of bytes",
+	} {
+		fs := flag.NewFlagSet("x", flag.ContinueOnError)
+		size := settings.SizeOf(fs, "size", 1<<20, 1<<10, "")
+		if err := size.Set(text); err != nil {
+			if !strings.HasPrefix(err.Error(), want) || size.Bytes != 1<<20 {
+				t.Errorf("%q: got %v and %d, want %s and the default", text, err, size.Bytes, want)
+			}
+		} else if size.String() != want {
+			t.Errorf("%q: got %s, want %s", text, size, want)
+		}
+	}
+}

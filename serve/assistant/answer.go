@@ -27,6 +27,8 @@ type answer struct {
 	resource string
 	id       json.RawMessage // of the JSON-RPC request
 
+	charged bool // the request has cost something
+
 	mu       sync.Mutex // notifications come from several goroutines
 	events   bool       // the answer is a stream of events, and has begun
 	status   int        // with which mcp-go begins to answer; 0: it has not
@@ -89,7 +91,16 @@ func appendQuoted(b, raw []byte) []byte {
 func (a *answer) identify(ctx context.Context) (context.Context, error) { return ctx, nil }
 
 func (a *answer) charge(charges []op.Charge) error {
+	a.charged = true
 	return a.guard.door.Charge(a.w, a.r, charges)
+}
+
+// chargeOnce draws one call of the cheap class for a request that has not cost anything yet.
+func (a *answer) chargeOnce() error {
+	if a.charged {
+		return nil
+	}
+	return a.charge([]op.Charge{{Class: op.Read, Count: 1}})
 }
 
 func (a *answer) expose(err error) *fault.Error { return a.guard.door.Expose(a.r.Context(), err) }
@@ -164,6 +175,9 @@ func (a *answer) WriteHeader(status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.status = status
+	if over := a.chargeOnce(); over != nil { // the protocol refused a call before its tool could charge it
+		a.replaced = func() { a.error(over) }
+	}
 	switch {
 	case a.replaced != nil:
 		a.replaced()

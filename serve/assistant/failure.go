@@ -2,6 +2,7 @@ package assistant
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -52,10 +53,13 @@ func Hooks() *server.Hooks {
 		}
 		var ours *handlerError
 		var missing mcp.MissingRequiredClientCapabilityError
+		var unreadable *server.UnparsableMessageError
 		switch {
 		case errors.As(err, &ours):
 			f := via.expose(ours.error)
 			via.fail(responseError{errorCode(ctx, method, f.Code), f.Message(), ours.data})
+		case errors.As(err, &unreadable): // whose text is that of encoding/json, with the names of Go types
+			via.fail(responseError{Code: mcp.INVALID_REQUEST, Message: misshapen(err)})
 		case errors.Is(err, server.ErrResourceNotFound):
 			failure := responseError{Code: errorCode(ctx, method, fault.NotFound), Message: "there is no such resource"}
 			if request, ok := message.(*mcp.ReadResourceRequest); ok {
@@ -70,6 +74,25 @@ func Hooks() *server.Hooks {
 		}
 	})
 	return hooks
+}
+
+// misshapen says which member of a message has a form that the protocol does not give it.
+func misshapen(err error) string {
+	const hint = "; send the message in the form that the protocol gives it"
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return "the message cannot be read" + hint
+	}
+	var members []string
+	for member := range strings.SplitSeq(wrong.Field, ".") {
+		if member != "" && (member[0] == '_' || 'a' <= member[0] && member[0] <= 'z') { // else the name of an embedded type
+			members = append(members, member)
+		}
+	}
+	if len(members) == 0 {
+		return "a member of the message is of the wrong type" + hint
+	}
+	return strings.Join(members, ".") + " is of the wrong type" + hint
 }
 
 // errorCode is the JSON-RPC code of a failure. The protocol of 2026-07-28 changed that of a resource that does not exist.

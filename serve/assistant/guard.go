@@ -2,9 +2,7 @@ package assistant
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -55,7 +53,8 @@ func (g *Guard) Handler(next *server.StreamableHTTPServer, resource string, sign
 	return g.handler(next, nil, resource, signedIn)
 }
 
-// handler leaves the charge for calls of the tools named to their handlers, which know what a call costs.
+// handler leaves the charge for calls of the tools named to their handlers, which know what a call costs. A call that
+// does not come as far as that is charged before it is answered.
 func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.Op, resource string, signedIn bool) http.Handler {
 	return g.door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answer{guard: g, w: w, r: r, resource: resource}
@@ -67,7 +66,7 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		body, err := g.admit(a, signedIn)
 		if err != nil {
 			// It costs something, so that nobody guesses tokens for nothing.
-			if over := a.charge([]op.Charge{{Class: op.Read, Count: 1}}); over != nil {
+			if over := a.chargeOnce(); over != nil {
 				err = over
 			}
 			a.error(err)
@@ -75,17 +74,12 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		}
 		m := parse(body)
 		a.id = m.ID
-		charged := false
-		if m.Method == mcp.MethodToolsCall && m.asks() {
-			if _, charged = tools[m.Params.Name]; charged {
-				door.Note(r.Context(), m.Params.Name, "")
-			}
-		}
-		if !charged {
-			if err := a.charge([]op.Charge{{Class: op.Read, Count: 1}}); err != nil {
-				a.error(err)
-				return
-			}
+		tool := m.Method == mcp.MethodToolsCall && m.asks() && tools[m.Params.Name] != nil
+		if tool {
+			door.Note(r.Context(), m.Params.Name, "")
+		} else if err := a.chargeOnce(); err != nil {
+			a.error(err)
+			return
 		}
 		if m.cancels() {
 			// Without sessions mcp-go would cancel whichever call has that id, whoever made it. A client that
@@ -96,6 +90,7 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		next.Handle(a, &server.HTTPRequest{
 			Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: withCarrier(a.r.Context(), a),
 		})
+		_ = a.chargeOnce() // for a call that nobody answered
 		if a.status == 0 && !a.events && r.Context().Err() != nil {
 			w.WriteHeader(door.StatusClientGone) // nobody reads it but the log
 		}
@@ -144,35 +139,18 @@ func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
 	if !caller.Anonymous() {
 		a.r = door.As(r, caller)
 	}
-	return readBody(a.w, r)
+	return readBody(a.r)
 }
 
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if r.ContentLength > maxBody {
-		return nil, errTooLarge()
-	}
-	var body []byte
-	var err error
-	if n := r.ContentLength; n > 0 {
-		body = make([]byte, n)
-		_, err = io.ReadFull(r.Body, body)
-	} else {
-		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	}
+func readBody(r *http.Request) ([]byte, error) {
+	body, err := door.ReadBody(r, maxBody)
 	if err != nil {
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			return nil, errTooLarge()
-		}
-		return nil, fault.New(fault.Validation, "the body could not be read to its end")
+		return nil, err
 	}
 	if isBatch(body) {
 		return nil, fault.New(fault.Validation, "batches are not taken").WithHint("send one JSON-RPC message in each request")
 	}
 	return body, nil
-}
-
-func errTooLarge() error {
-	return fault.New(fault.PayloadTooLarge, "the body is over %d KiB", maxBody>>10).WithHint("ask for less at once")
 }
 
 // error answers with the HTTP status of err, the challenge where one is due, and a JSON-RPC error for clients that

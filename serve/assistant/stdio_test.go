@@ -280,3 +280,21 @@ func TestStdioKeepsErrorsOfOursInTheLog(t *testing.T) {
 		t.Errorf("got %+v, log %s", result, term.log)
 	}
 }
+
+// A message that the protocol refuses is refused in words for its sender, not in those of encoding/json.
+func TestStdioRefusesMisshapenMessages(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]string{
+		`{"name":"search_tea","arguments":{},"_meta":5}`: "params._meta is of the wrong type",
+		`{"name":5}`:                               "params.name is of the wrong type",
+		`"search_tea"`:                             "params is of the wrong type",
+		`{"name":"search_tea","task":7}`:           "params.task is of the wrong type",
+		`{"name":"search_tea","inputResponses":7}`: "params.inputResponses is of the wrong type",
+	} {
+		term := start(t.Context(), t, op.Caller{})
+		term.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + "}\n")
+		if m := term.next(); m.Error == nil || !strings.HasPrefix(m.Error.Message, want) || strings.Contains(m.Error.Message, "Go") {
+			t.Errorf("%s: got %+v, want %q", params, m.Error, want)
+		}
+	}
+}

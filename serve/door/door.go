@@ -47,6 +47,8 @@ type Config struct {
 	BaseURL        string           // the public address of the service, without a slash at the end
 	Gate           Gate             // who knows tokens
 	Limits         *Limits          // nil: no limits
+	Bodies         *Bodies          // the budget of request bodies; nil: one of the default size
+	PerAddress     int              // requests in progress of one address behind a trusted proxy; 0: any number
 	TrustedProxies []netip.Prefix   // whose X-Forwarded-For counts
 	Logger         *slog.Logger     // takes the access log, and the errors that are ours
 	Metrics        *Metrics         // nil: none
@@ -56,7 +58,10 @@ type Config struct {
 
 // A Door is shared by the doors of one process, so that a caller has one budget whichever door is used.
 // It is safe for concurrent use.
-type Door struct{ cfg Config }
+type Door struct {
+	cfg      Config
+	progress progress
+}
 
 // New returns a door. It panics without a gate, a logger or an absolute base URL: a mistake in the wiring.
 func New(cfg Config) *Door {
@@ -70,7 +75,10 @@ func New(cfg Config) *Door {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Door{cfg}
+	if cfg.Bodies == nil {
+		cfg.Bodies = NewBodies(BodyConfig{Bytes: DefaultBodyBytes, Rate: DefaultUploadRate})
+	}
+	return &Door{cfg: cfg, progress: progress{clients: map[netip.Prefix]int{}}}
 }
 
 // BaseURL is the public address of the service, without a slash at the end.

@@ -52,15 +52,7 @@ func (d *Door) Charge(w http.ResponseWriter, r *http.Request, charges []op.Charg
 	if l == nil {
 		return nil
 	}
-	var (
-		key  ratelimit.Key
-		tier int
-	)
-	if account := op.CallerFrom(r.Context()).Account; account != "" {
-		key, tier = l.limiter.Key(account), 1
-	} else {
-		key = l.limiter.Network(ratelimit.Host(d.Address(r)))
-	}
+	key, tier := l.client(d, r)
 	var room [4]ratelimit.Draw
 	draws, err := l.draws(room[:0], charges, key, tier)
 	if err != nil || len(draws) == 0 {
@@ -73,6 +65,31 @@ func (d *Door) Charge(w http.ResponseWriter, r *http.Request, charges []op.Charg
 	}
 	detail, hint := refused.Reason()
 	return fault.New(fault.RateLimited, "%s", detail).WithHint("%s", hint).WithRetry(refused.Wait())
+}
+
+// Refund gives back what [Door.Charge] drew for the same request and caller, and takes back what it said in the headers.
+func (d *Door) Refund(w http.ResponseWriter, r *http.Request, charges []op.Charge) {
+	l := d.cfg.Limits
+	if l == nil {
+		return
+	}
+	key, tier := l.client(d, r)
+	var room [4]ratelimit.Draw
+	draws, err := l.draws(room[:0], charges, key, tier)
+	if err != nil || len(draws) == 0 {
+		return // it was not charged either
+	}
+	l.limiter.Return(draws)
+	w.Header().Del("RateLimit")
+	w.Header().Del("RateLimit-Policy")
+}
+
+// client is on whose account the request draws, and in which tier.
+func (l *Limits) client(d *Door, r *http.Request) (key ratelimit.Key, tier int) {
+	if account := op.CallerFrom(r.Context()).Account; account != "" {
+		return l.limiter.Key(account), 1
+	}
+	return l.limiter.Network(ratelimit.Host(d.Address(r))), 0
 }
 
 // draws adds the charges up by class.

@@ -25,6 +25,7 @@ type record struct {
 	bytes     int64
 	failed    bool // an error of ours has been logged
 	asks      op.Caller
+	body      body
 }
 
 type recordKey struct{}
@@ -76,10 +77,16 @@ func Note(ctx context.Context, operation, callerClass string) {
 	}
 }
 
+// begin notes that the answer begins with that status.
+func (r *record) begin(status int) {
+	r.status = status
+	r.body.linger()
+}
+
 // WriteHeader sends the status and keeps it for the log.
 func (r *record) WriteHeader(status int) {
 	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
-		r.status = status
+		r.begin(status)
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
@@ -87,7 +94,7 @@ func (r *record) WriteHeader(status int) {
 // Write sends and counts a part of the body.
 func (r *record) Write(b []byte) (int, error) {
 	if r.status == 0 {
-		r.status = http.StatusOK
+		r.begin(http.StatusOK)
 	}
 	n, err := r.ResponseWriter.Write(b)
 	r.bytes += int64(n)
@@ -98,7 +105,7 @@ func (r *record) Write(b []byte) (int, error) {
 func (r *record) Flush() {
 	if f, ok := r.ResponseWriter.(http.Flusher); ok {
 		if r.status == 0 {
-			r.status = http.StatusOK
+			r.begin(http.StatusOK)
 		}
 		f.Flush()
 	}
@@ -107,8 +114,8 @@ func (r *record) Flush() {
 // Unwrap lets [http.ResponseController] reach the connection.
 func (r *record) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// newID returns 128 random bits in hexadecimal. It need not be secret, only different.
-func newID() string {
+// NewRequestID returns 128 random bits in hexadecimal. It need not be secret, only different.
+func NewRequestID() string {
 	var raw [16]byte
 	a, b := rand.Uint64(), rand.Uint64()
 	for i := range 8 {
@@ -119,9 +126,10 @@ func newID() string {
 	return string(text[:])
 }
 
-// Wrap returns a handler around next that gives each request an id and the answer its X-Request-Id, answers a panic
-// as an internal error, and afterwards writes one line of the access log: id, class of caller, operation, status,
-// bytes and time. Inside another Wrap it adds nothing, so that each door can bring its own.
+// Wrap returns a handler around next that gives each request an id and the answer its X-Request-Id, has its body read
+// within the budget of [Bodies], answers a panic as an internal error, and afterwards writes one line of the access log:
+// id, class of caller, operation, status, bytes and time. Inside another Wrap it adds nothing, so that each door can
+// bring its own.
 func (d *Door) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if recordFrom(r.Context()) != nil {
@@ -129,7 +137,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		begun := d.cfg.Now()
-		rec := &record{Context: r.Context(), ResponseWriter: w, id: newID(), operation: "none", caller: Anonymous}
+		rec := &record{Context: r.Context(), ResponseWriter: w, id: NewRequestID(), operation: "none", caller: Anonymous}
 		rec.header[0] = rec.id
 		w.Header()["X-Request-Id"] = rec.header[:]
 		end := d.trace(rec, r)
@@ -137,9 +145,10 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 		d.cfg.Metrics.begin()
 		defer func() {
 			abort := d.recovered(recover(), rec, r)
+			rec.body.release()
 			elapsed := d.cfg.Now().Sub(begun)
 			if rec.status == 0 {
-				rec.status = http.StatusOK // what net/http sends for a handler that writes nothing
+				rec.begin(http.StatusOK) // what net/http sends for a handler that writes nothing
 			}
 			d.cfg.Metrics.end(rec.operation, rec.status, elapsed)
 			end()
@@ -148,7 +157,14 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 				panic(http.ErrAbortHandler)
 			}
 		}()
-		next.ServeHTTP(rec, r.WithContext(rec))
+		r = r.WithContext(rec)
+		rec.body.open(d, rec, r)
+		if leave, ok := d.enter(r); ok {
+			defer leave()
+			next.ServeHTTP(rec, r)
+			return
+		}
+		d.WriteError(rec, r, "", errCrowded(d.cfg.PerAddress))
 	})
 }
 

@@ -251,6 +251,10 @@ func (p *Pages) open(pattern, name string, act action) {
 			p.fail(v, err)
 			return
 		}
+		if r.ContentLength > bodyLimit(r) { // before any of it is read
+			p.fail(v, errFormTooLarge())
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		if err := readForm(r); err != nil {
 			p.fail(v, err)
@@ -275,6 +279,8 @@ func (p *Pages) visit(w http.ResponseWriter, r *http.Request) *visit {
 	return &visit{Request: r, w: w, from: p.door.Address(r)}
 }
 
+func errFormTooLarge() error { return fault.New(fault.PayloadTooLarge, "This form is too large") }
+
 // readForm reads the form of a POST; a script's JSON is left for its action.
 func readForm(r *http.Request) error {
 	if r.Method != http.MethodPost || isScript(r) {
@@ -282,7 +288,10 @@ func readForm(r *http.Request) error {
 	}
 	err := r.ParseForm()
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return fault.New(fault.PayloadTooLarge, "This form is too large")
+		return errFormTooLarge()
+	}
+	if f := (*fault.Error)(nil); errors.As(err, &f) { // it did not come in time, or there is no memory for it
+		return f
 	}
 	if err != nil {
 		return fault.New(fault.Validation, "This form cannot be read")

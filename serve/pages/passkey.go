@@ -81,7 +81,11 @@ func readSignature(v *visit) (signature, error) {
 	if !isScript(v.Request) {
 		return s, fault.New(fault.UnsupportedMediaType, "this takes JSON")
 	}
-	if err := json.NewDecoder(v.Body).Decode(&s); err != nil {
+	err := json.NewDecoder(v.Body).Decode(&s)
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		return s, f
+	}
+	if err != nil {
 		return s, fault.New(fault.Validation, "this cannot be read")
 	}
 	return s, nil

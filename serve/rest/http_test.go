@@ -208,11 +208,6 @@ func TestStream(t *testing.T) {
 				`progress {"done":2,"total":2}`, `done {"query":"steps","at":"2026-11-01T08:00:00Z"}`,
 			},
 		},
-		{
-			"an operation that streams nothing",
-			request{"GET /api/pricing/bean?bean=mocha", []string{events}, ""},
-			[]string{`done {"bean":"mocha","price":{"masked":false,"cents":300},"shots":0}`},
-		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -224,6 +219,18 @@ func TestStream(t *testing.T) {
 				t.Errorf("%d %v", w.Code, w.Header())
 			}
 		})
+	}
+}
+
+// What is fetched has a status and a validator, which a stream has not.
+func TestFetchingIsNoStream(t *testing.T) {
+	t.Parallel()
+	h := newHandler(nil, io.Discard)
+	for _, method := range []string{"GET", "HEAD"} {
+		w := request{method + " /api/pricing/bean?bean=mocha", []string{"Accept: text/event-stream"}, ""}.send(h)
+		if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("ETag") == "" {
+			t.Errorf("%s: %d %v, want JSON with its validator", method, w.Code, w.Header())
+		}
 	}
 }
 

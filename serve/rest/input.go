@@ -1,9 +1,6 @@
 package rest
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -12,10 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/serve/door"
 )
-
-// maxBody is the contract's bound on a request body.
-const maxBody = 1 << 20
 
 // input is the request's input as one JSON object, not yet checked against the schema: the body or the query, and
 // the wildcards of the path. Errors are *[fault.Error].
@@ -24,7 +19,7 @@ func (e *endpoint) input(r *http.Request) ([]byte, error) {
 		if err := checkBody(r.Header); err != nil {
 			return nil, err
 		}
-		return readBody(r)
+		return door.ReadBody(r, e.op.MaxBody)
 	})
 }
 
@@ -107,34 +102,6 @@ func checkBody(h http.Header) error {
 		return fault.New(fault.UnsupportedMediaType, "the body is compressed").WithHint("send it as it is, without Content-Encoding")
 	}
 	return nil
-}
-
-// readBody reads a body of at most maxBody. One that says it is longer is refused before it is read.
-func readBody(r *http.Request) ([]byte, error) {
-	if r.ContentLength > maxBody {
-		return nil, errTooLarge()
-	}
-	var b bytes.Buffer
-	if 0 < r.ContentLength && r.ContentLength <= 16<<10 { // what a client merely announces reserves no memory
-		b.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
-	if _, err := b.ReadFrom(io.LimitReader(r.Body, maxBody+1)); err != nil {
-		if cause := r.Context().Err(); cause != nil {
-			return nil, cause
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fault.New(fault.Validation, "the body ends before its Content-Length")
-		}
-		return nil, fault.New(fault.Validation, "the body could not be read")
-	}
-	if b.Len() > maxBody {
-		return nil, errTooLarge()
-	}
-	return b.Bytes(), nil
-}
-
-func errTooLarge() error {
-	return fault.New(fault.PayloadTooLarge, "the body is over the limit of 1 MiB").WithHint("send less at once")
 }
 
 // checkType wants application/json or a type built on it (RFC 6839, section 3.1), in UTF-8.

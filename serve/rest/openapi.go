@@ -216,7 +216,7 @@ func responses(o *op.Op, shapes *shapes) map[string]any {
 	if o.Route.Method == http.MethodGet {
 		success.Headers["ETag"], success.Headers["Cache-Control"] = headerRef("ETag"), headerRef("Cache-Control")
 		all["304"] = reference{"#/components/responses/NotModified"}
-	} else if o.Effect == op.Reads {
+	} else if streams(o) {
 		success.Content["text/event-stream"] = media{Schema: &jsonschema.Schema{
 			Type: "string", Description: "Server-sent events: `result` for each element of a list as it is known, `progress`, then `done` with the rest of the answer, or `error`.",
 		}}
@@ -234,7 +234,7 @@ func statuses(o *op.Op) []int {
 		list = append(list, 403)
 	}
 	if hasBody(o) {
-		list = append(list, 413, 415)
+		list = append(list, 408, 413, 415)
 	}
 	if o.Effect == op.Writes {
 		list = append(list, 409)

@@ -12,11 +12,11 @@ func overview(base string) string {
 	var b strings.Builder
 	b.WriteString(`Whatever asks for no scope works without an account and without a key. A token shows real prices where others see masked ones.
 
-**Requests.** Bodies are JSON of at most 1 MiB. Unknown, repeated and misspelt fields and query parameters are errors that name them.
+**Requests.** Bodies are JSON, as long as the operation needs: 4 KiB for most, more where the input holds many names, never over 1 MiB; 413 names the limit. Unknown, repeated and misspelt fields and query parameters are errors that name them.
 
 **Answers.** GET answers carry an ETag; If-None-Match saves the transfer. gzip and zstd are spoken. Every answer carries X-Request-Id.
 
-**Streams.** With ` + "`Accept: text/event-stream`" + ` a call answers as server-sent events: ` + "`result`" + ` for each element of a list as soon as it is known, then ` + "`done`" + ` with the rest of the answer, or ` + "`error`" + `.
+**Streams.** With ` + "`Accept: text/event-stream`" + ` a read by POST answers as server-sent events: ` + "`result`" + ` for each element of a list as soon as it is known, then ` + "`done`" + ` with the rest of the answer, or ` + "`error`" + `.
 
 **Limits.** RateLimit and RateLimit-Policy say what is left; a 429 carries Retry-After. Clients are told apart by address, or by account when signed in.
 

@@ -22,6 +22,7 @@ type endpoint struct {
 	op     *op.Op
 	path   []string // names of the wildcards
 	body   bool     // the input comes in the body
+	events bool     // the answer can be had as a stream of events
 	vary   []string
 	public []string // Cache-Control of an answer that anybody may see
 }
@@ -47,7 +48,7 @@ func (s *server) newResource(ops []*op.Op, more ...string) *resource {
 }
 
 func (s *server) newEndpoint(o *op.Op) *endpoint {
-	e := &endpoint{server: s, op: o, path: wildcards(o.Route.Path), body: hasBody(o)}
+	e := &endpoint{server: s, op: o, path: wildcards(o.Route.Path), body: hasBody(o), events: streams(o)}
 	vary := "Accept, Accept-Encoding"
 	if o.Varies {
 		vary = "Authorization, " + vary
@@ -59,6 +60,12 @@ func (s *server) newEndpoint(o *op.Op) *endpoint {
 
 func hasBody(o *op.Op) bool {
 	return o.Route.Method != http.MethodGet && o.Route.Method != http.MethodDelete
+}
+
+// streams reports whether answers of o can be had as a stream of events: those of reads by POST, which no cache keeps and
+// nobody waits for the status of.
+func streams(o *op.Op) bool {
+	return o.Effect == op.Reads && o.Route.Method == http.MethodPost
 }
 
 // wildcards lists the {name}s of a path.
@@ -89,12 +96,16 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = door.As(r, caller)
+	if err := caller.Need(e.op.Scope); err != nil { // before its body is read
+		e.refuse(w, r, err)
+		return
+	}
 	raw, err := e.input(r)
 	if err != nil {
 		e.refuse(w, r, err)
 		return
 	}
-	if wantsStream(r) {
+	if e.events && wantsStream(r) {
 		e.stream(w, r, raw)
 		return
 	}

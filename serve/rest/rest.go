@@ -96,12 +96,19 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Add("Vary", "Accept")
+	if err := s.door.Charge(w, r, refused); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	if wantsPage(r) {
 		s.nothingHere(w, r)
 		return
 	}
 	s.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", s.door.BaseURL()))
 }
+
+// refused is what a request costs that no operation is for.
+var refused = []op.Charge{{Class: op.Read, Count: 1}}
 
 // fail answers with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -116,6 +123,10 @@ func (s *server) methodNotAllowed(w http.ResponseWriter, r *http.Request, allow 
 	if r.Method == http.MethodOptions {
 		door.REST.Preflight(h, r)
 		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if err := s.door.Charge(w, r, refused); err != nil {
+		s.fail(w, r, err)
 		return
 	}
 	s.fail(w, r, fault.New(fault.MethodNotAllowed, "this path does not take the method").WithHint("use %s", allow))

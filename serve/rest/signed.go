@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"strings"
 
@@ -19,9 +20,10 @@ type Partner struct {
 
 // Signatures tell whose a request is.
 type Signatures interface {
-	// Verify holds a request, with its whole body, against its signature, and returns the context in which it goes on
-	// for its caller. A *[fault.Error] is the sender's.
-	Verify(r *http.Request, body []byte) (context.Context, error)
+	// Verify holds a request against its signature, and returns the context in which it goes on for its caller. It looks
+	// first at all that can be seen without the body, and asks for the SHA-256 of that last; a body of which keep says
+	// that it cannot be good is read as long, and not kept. A *[fault.Error] is the sender's.
+	Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, error)) (context.Context, error)
 
 	// Admit lets a request that Verify let pass through once, and no more often than its caller may ask; the header
 	// gets what is left of the limit. The operation is nil where none stands at the path or takes the method.
@@ -32,7 +34,7 @@ type Signatures interface {
 const signedPrefix = "/api/partner/"
 
 // signed is the door to the operations of a [Partner]. It looks at a request in the order of the contract: size,
-// signature, nonce and limit, and only then at path, method, scope and input.
+// headers, key, then the body and its signature, nonce and limit, and only then at path, method, scope and input.
 type signed struct {
 	*server
 	signatures Signatures
@@ -58,38 +60,73 @@ func (d *signed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // enter lets a request in, or answers why not.
 func (d *signed) enter(w http.ResponseWriter, r *http.Request, o *op.Op) (entered *http.Request, body []byte, ok bool) {
-	body, err := d.body(r)
-	if err == nil {
-		var ctx context.Context
-		if ctx, err = d.signatures.Verify(r, body); err == nil {
-			r = r.WithContext(ctx)
-		}
+	u := upload{door: d.door, w: w, r: r, limit: op.MaxBody, kept: o != nil}
+	if o != nil {
+		u.limit = o.MaxBody
 	}
+	ctx, err := u.verify(d.signatures)
 	if err != nil {
-		d.turnAway(w, r, err)
+		d.turnAway(w, r, err, u.charged)
 		return nil, nil, false
 	}
+	if u.charged {
+		d.door.Refund(w, r, unsigned)
+	}
+	r = r.WithContext(ctx)
 	door.Note(r.Context(), "", door.Partner)
 	if err := d.signatures.Admit(r, o, w.Header()); err != nil {
 		d.fail(w, r, err)
 		return nil, nil, false
 	}
-	return r, body, true
+	return r, u.body, true
 }
 
-// body reads the body, whatever it is, of a request that may have one.
-func (d *signed) body(r *http.Request) ([]byte, error) {
-	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.ContentLength <= maxBody {
-		return nil, nil
+// unsigned is what a request costs the address of its sender as long as its signature has not been seen to hold.
+var unsigned = []op.Charge{{Class: op.Unsigned, Count: 1}}
+
+// An upload is the body of a request whose sender is not known yet.
+type upload struct {
+	door    *door.Door
+	w       http.ResponseWriter
+	r       *http.Request
+	limit   int64
+	kept    bool // something stands at the path that may need the body
+	body    []byte
+	charged bool // for the reading of it
+}
+
+func (u *upload) verify(s Signatures) (context.Context, error) {
+	if u.r.ContentLength > u.limit { // before everything
+		_, err := door.ReadBody(u.r, u.limit)
+		return nil, err
 	}
-	return readBody(r)
+	return s.Verify(u.r, u.read)
+}
+
+// read reads the body and returns its digest. One that is large costs its sender before it is read, so that nobody can
+// have many of them read at once.
+func (u *upload) read(keep bool) (digest [sha256.Size]byte, err error) {
+	if u.r.ContentLength < 0 || u.r.ContentLength > door.SmallBody {
+		if err := u.door.Charge(u.w, u.r, unsigned); err != nil {
+			return digest, err
+		}
+		u.charged = true
+	}
+	if keep && u.kept {
+		u.body, err = door.ReadBody(u.r, u.limit)
+		return sha256.Sum256(u.body), err
+	}
+	sum := sha256.New()
+	err = door.SpillBody(sum, u.r, u.limit)
+	sum.Sum(digest[:0])
+	return digest, err
 }
 
 // turnAway answers a request whose signature does not hold. It costs the sender's address, since the credential that it
 // names may not be the sender's.
-func (d *signed) turnAway(w http.ResponseWriter, r *http.Request, err error) {
-	if status := fault.From(err).Code.Status(); status < http.StatusInternalServerError {
-		if limited := d.door.Charge(w, r, []op.Charge{{Class: op.Unsigned, Count: 1}}); limited != nil {
+func (d *signed) turnAway(w http.ResponseWriter, r *http.Request, err error, charged bool) {
+	if status := fault.From(err).Code.Status(); status < http.StatusInternalServerError && !charged {
+		if limited := d.door.Charge(w, r, unsigned); limited != nil {
 			err = limited
 		}
 	}

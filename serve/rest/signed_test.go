@@ -2,6 +2,8 @@ package rest_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"log/slog"
@@ -21,13 +23,25 @@ import (
 // A guard lets in who says the word, and writes down what it is asked.
 type guard struct{ asked []string }
 
-func (g *guard) Verify(r *http.Request, body []byte) (context.Context, error) {
-	g.asked = append(g.asked, "verify "+r.Method+" "+r.URL.Path+" "+string(body))
+func (g *guard) Verify(r *http.Request, body func(bool) ([sha256.Size]byte, error)) (context.Context, error) {
+	g.asked = append(g.asked, "verify "+r.Method+" "+r.URL.Path)
+	if r.Method != http.MethodGet {
+		known := r.Header.Get("X-Word") != ""
+		digest, err := body(known)
+		if err != nil {
+			return nil, err
+		}
+		g.asked = append(g.asked, digestText(digest))
+	}
 	if r.Header.Get("X-Word") != "beans" {
 		return nil, fault.New(fault.InvalidSignature, "that is not the word").WithSigned("beans")
 	}
 	return op.WithCaller(r.Context(), op.Caller{Key: "key", Scopes: strings.Fields(r.Header.Get("X-Scopes"))}), nil
 }
+
+func digestText(digest [sha256.Size]byte) string { return "body " + hex.EncodeToString(digest[:4]) }
+
+func bodyText(body string) string { return digestText(sha256.Sum256([]byte(body))) }
 
 func (g *guard) Admit(_ *http.Request, o *op.Op, h http.Header) error {
 	name := "nothing"
@@ -87,18 +101,18 @@ func TestSigned(t *testing.T) {
 		code                      fault.Code
 		asked                     []string
 	}{
-		{"in order", fill, "X-Word: beans,X-Scopes: fill", "", 200, "", []string{"verify POST /api/partner/cups/mug/fill ", "admit fill_cup"}},
-		{"an empty object", fill, "X-Word: beans,X-Scopes: fill", "{}", 200, "", []string{"verify POST /api/partner/cups/mug/fill {}", "admit fill_cup"}},
-		{"without the word", fill, "X-Scopes: fill", "{", 401, fault.InvalidSignature, []string{"verify POST /api/partner/cups/mug/fill {"}},
-		{"without the scope", fill, "X-Word: beans,Content-Type: text/plain", "{", 403, fault.Forbidden, []string{"verify POST /api/partner/cups/mug/fill {", "admit fill_cup"}},
-		{"a text", fill, "X-Word: beans,X-Scopes: fill,Content-Type: text/plain", "{}", 415, fault.UnsupportedMediaType, []string{"verify POST /api/partner/cups/mug/fill {}", "admit fill_cup"}},
-		{"an unknown field", fill, "X-Word: beans,X-Scopes: fill", `{"milk":1}`, 400, fault.Validation, []string{`verify POST /api/partner/cups/mug/fill {"milk":1}`, "admit fill_cup"}},
-		{"another method", "GET /api/partner/cups/mug/fill", "X-Word: beans", "", 405, fault.MethodNotAllowed, []string{"verify GET /api/partner/cups/mug/fill ", "admit nothing"}},
-		{"an unknown path", "GET /api/partner/spoons", "X-Word: beans", "", 404, fault.NotFound, []string{"verify GET /api/partner/spoons ", "admit nothing"}},
-		{"an unknown path without the word", "GET /api/partner/spoons", "", "", 401, fault.InvalidSignature, []string{"verify GET /api/partner/spoons "}},
-		{"a path that is not clean", "POST /api/partner//cups/mug/fill", "X-Word: beans", "", 404, fault.NotFound, []string{"verify POST /api/partner//cups/mug/fill ", "admit nothing"}},
+		{"in order", fill, "X-Word: beans,X-Scopes: fill", "", 200, "", []string{"verify POST /api/partner/cups/mug/fill", bodyText(""), "admit fill_cup"}},
+		{"an empty object", fill, "X-Word: beans,X-Scopes: fill", "{}", 200, "", []string{"verify POST /api/partner/cups/mug/fill", bodyText("{}"), "admit fill_cup"}},
+		{"without the word", fill, "X-Scopes: fill", "{", 401, fault.InvalidSignature, []string{"verify POST /api/partner/cups/mug/fill", bodyText("{")}},
+		{"without the scope", fill, "X-Word: beans,Content-Type: text/plain", "{", 403, fault.Forbidden, []string{"verify POST /api/partner/cups/mug/fill", bodyText("{"), "admit fill_cup"}},
+		{"a text", fill, "X-Word: beans,X-Scopes: fill,Content-Type: text/plain", "{}", 415, fault.UnsupportedMediaType, []string{"verify POST /api/partner/cups/mug/fill", bodyText("{}"), "admit fill_cup"}},
+		{"an unknown field", fill, "X-Word: beans,X-Scopes: fill", `{"milk":1}`, 400, fault.Validation, []string{"verify POST /api/partner/cups/mug/fill", bodyText(`{"milk":1}`), "admit fill_cup"}},
+		{"another method", "GET /api/partner/cups/mug/fill", "X-Word: beans", "", 405, fault.MethodNotAllowed, []string{"verify GET /api/partner/cups/mug/fill", "admit nothing"}},
+		{"an unknown path", "GET /api/partner/spoons", "X-Word: beans", "", 404, fault.NotFound, []string{"verify GET /api/partner/spoons", "admit nothing"}},
+		{"an unknown path without the word", "GET /api/partner/spoons", "", "", 401, fault.InvalidSignature, []string{"verify GET /api/partner/spoons"}},
+		{"a path that is not clean", "POST /api/partner//cups/mug/fill", "X-Word: beans", "", 404, fault.NotFound, []string{"verify POST /api/partner//cups/mug/fill", bodyText(""), "admit nothing"}},
 		{"a long body", fill, "X-Word: beans", strings.Repeat(" ", 1<<20+1), 413, fault.PayloadTooLarge, nil},
-		{"an unsigned preflight", "OPTIONS /api/partner/cups/mug/fill", "Origin: https://a.example,Access-Control-Request-Method: POST", "", 401, fault.InvalidSignature, []string{"verify OPTIONS /api/partner/cups/mug/fill "}},
+		{"an unsigned preflight", "OPTIONS /api/partner/cups/mug/fill", "Origin: https://a.example,Access-Control-Request-Method: POST", "", 401, fault.InvalidSignature, []string{"verify OPTIONS /api/partner/cups/mug/fill", bodyText("")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
