@@ -40,6 +40,11 @@ type Session struct {
 // starts another session, whatever the browser brought; the caller ends the one it had with [Accounts.EndSession]. It fails with
 // [fault.RateLimited] where very many were started from the address or its network.
 func (a *Accounts) StartSession(ctx context.Context, accountID string, from netip.Addr, userAgent string) (token string, _ Session, err error) {
+	return a.StartSessionSince(ctx, accountID, a.now(), from, userAgent)
+}
+
+// StartSessionSince is [Accounts.StartSession] for a person who proved at a time before who they are.
+func (a *Accounts) StartSessionSince(ctx context.Context, accountID string, authenticated time.Time, from netip.Addr, userAgent string) (token string, _ Session, err error) {
 	if !a.cfg.Unlimited {
 		if err := a.limits.from(a.limits.sessions, from, "sign-ins came from this address or its network"); err != nil {
 			return "", Session{}, err
@@ -49,7 +54,7 @@ func (a *Accounts) StartSession(ctx context.Context, accountID string, from neti
 	now := a.now().UTC().Truncate(time.Microsecond)
 	s := Session{
 		ID: store.NewID("ses"), AccountID: accountID, From: from.Unmap(), UserAgent: clean(userAgent, maxUserAgent),
-		Started: now, LastSeen: now, Expires: now.Add(SessionLife), AuthenticatedAt: now,
+		Started: now, LastSeen: now, Expires: now.Add(SessionLife), AuthenticatedAt: authenticated.UTC().Truncate(time.Microsecond),
 	}
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
 		row, found, err := findTx(ctx, tx, "id", accountID)
@@ -61,8 +66,8 @@ func (a *Accounts) StartSession(ctx context.Context, accountID string, from neti
 		}
 		s.Email, s.Verified = row.Email, row.Verified
 		_, err = tx.Exec(ctx, `INSERT INTO account_sessions (hash, id, account_id, started, seen, expires, authenticated, address, user_agent)
-			VALUES ($1, $2, $3, $4, $4, $5, $4, $6, $7)`,
-			hash, s.ID, accountID, store.Micros(now), store.Micros(s.Expires), addressText(from), s.UserAgent)
+			VALUES ($1, $2, $3, $4, $4, $5, $8, $6, $7)`,
+			hash, s.ID, accountID, store.Micros(now), store.Micros(s.Expires), addressText(from), s.UserAgent, store.Micros(s.AuthenticatedAt))
 		if err != nil {
 			return err
 		}

@@ -198,3 +198,38 @@ func TestExport(t *testing.T) {
 		}
 	})
 }
+
+// A browser may be signed in at a provider for days, and then comes back at once, whoever sits before it. Such a sign-in
+// was as good as one with a password.
+func TestProvidersThatLetPassAreNoRecentSignIn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		p := openid.Start(t)
+		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		come := func(begin func() (address, flow string, err error)) Session {
+			t.Helper()
+			address, flow, err := begin()
+			must(t, "begin", err)
+			who, err := r.FinishUpstream(ctx, "example", flow, p.Visit(t, address).Query(), Session{}, home)
+			must(t, "come back", err)
+			_, s, err := r.StartSessionSince(ctx, who.ID, who.Authenticated, home, "")
+			must(t, "start a session", err)
+			return s
+		}
+		plainly := func() (string, string, error) { return r.BeginUpstream(ctx, "example", Session{}, "") }
+		again := func() (string, string, error) { return r.BeginUpstreamAgain(ctx, "example") }
+		want(t, "fresh where the provider does not say", r.Fresh(come(plainly)), true)
+		p.SignedIn = r.clock.Now().Add(-StepUpLife - time.Second)
+		s := come(plainly)
+		want(t, "fresh after signing in there long before", r.Fresh(s), false)
+		if err := r.Delete(ctx, s); !errors.Is(err, ErrStepUp) {
+			t.Errorf("delete: got %v, want %v", err, ErrStepUp)
+		}
+		want(t, "fresh once the provider asked again", r.Fresh(come(again)), true)
+		want(t, "fresh from then on", r.Fresh(come(plainly)), true)
+		p.SignedIn = r.clock.Now().Add(time.Hour)
+		if at := come(plainly).AuthenticatedAt; at.After(r.clock.Now()) {
+			t.Errorf("a provider whose clock is ahead: authenticated at %v", at)
+		}
+	})
+}

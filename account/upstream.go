@@ -212,6 +212,16 @@ func (a *Accounts) BeginUpstream(ctx context.Context, provider string, link Sess
 			return "", "", err
 		}
 	}
+	return a.beginUpstream(ctx, provider, link, invite)
+}
+
+// BeginUpstreamAgain is [Accounts.BeginUpstream] for who is signed in here already and is to show again who they are: the
+// provider is asked not to let them pass because they are signed in there (OpenID Connect Core 1.0, section 3.1.2.1).
+func (a *Accounts) BeginUpstreamAgain(ctx context.Context, provider string) (address, flow string, err error) {
+	return a.beginUpstream(ctx, provider, Session{}, "", oauth2.SetAuthURLParam("max_age", "0"))
+}
+
+func (a *Accounts) beginUpstream(ctx context.Context, provider string, link Session, invite string, more ...oauth2.AuthCodeOption) (address, flow string, err error) {
 	u, err := a.upstream(provider)
 	if err != nil {
 		return "", "", err
@@ -228,7 +238,8 @@ func (a *Accounts) BeginUpstream(ctx context.Context, provider string, link Sess
 	if err != nil {
 		return "", "", err
 	}
-	return cfg.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), flow, nil
+	more = append(more, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier))
+	return cfg.AuthCodeURL(f.State, more...), flow, nil
 }
 
 // upstreamContext is what a flow is sealed for: to link the account of a session in that session, or without one to sign
@@ -270,43 +281,53 @@ type identity struct {
 	subject  string
 	email    string // normalized
 	verified bool
+	signedIn time.Time // when they proved there who they are; zero: the provider does not say
 }
 
-// FinishUpstream returns the account of who comes back from the provider with the query; the caller starts a session for
-// it. The account is the one linked to the person there; or the one that the flow was begun to link; or the one with the
+// An Arrival is a person who comes back from a provider.
+type Arrival struct {
+	Account
+
+	// Authenticated is when the person proved at the provider who they are: now, where it does not say. A browser may have
+	// been signed in there for long, which shows nothing of who sits before it.
+	Authenticated time.Time
+}
+
+// FinishUpstream returns who comes back from the provider with the query; the caller starts a session for it by
+// [Accounts.StartSessionSince]. The account is the one linked to the person there; or the one that the flow was begun to link; or the one with the
 // address that the provider has verified, which is linked then; or it is made, if sign-up allows it. Present is the
 // session of the browser that comes back, zero without one. A flow is used up before the provider is asked.
 //
 // It fails with [fault.InvalidToken] on a flow that is old, used, not of this answer or of another session, with [fault.Forbidden] when the
 // person or the provider declines, the address is not verified there, or sign-up is closed, with [fault.Conflict] when
 // the person there is linked to another account, and with [fault.Unavailable].
-func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, query url.Values, present Session, from netip.Addr) (Account, error) {
+func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, query url.Values, present Session, from netip.Addr) (Arrival, error) {
 	f, err := openFlow[upstreamFlow](a.cfg.Keys, upstreamContext(present), a.now(), flow)
 	if err != nil && present.ID != "" { // it may be one to sign in, which asks for no session
 		f, err = openFlow[upstreamFlow](a.cfg.Keys, upstreamContext(Session{}), a.now(), flow)
 	}
 	if err != nil {
-		return Account{}, err
+		return Arrival{}, err
 	}
 	if f.Data.Provider != provider || subtle.ConstantTimeCompare([]byte(f.Data.State), []byte(query.Get("state"))) != 1 {
-		return Account{}, fault.New(fault.InvalidToken, "this answer belongs to another attempt").WithHint("begin again")
+		return Arrival{}, fault.New(fault.InvalidToken, "this answer belongs to another attempt").WithHint("begin again")
 	}
 	u, err := a.upstream(provider)
 	if err != nil {
-		return Account{}, err
+		return Arrival{}, err
 	}
 	if iss := query.Get("iss"); iss != "" && iss != u.Issuer { // RFC 9207, section 2.4
-		return Account{}, fault.New(fault.InvalidToken, "this answer comes from another provider").WithHint("begin again")
+		return Arrival{}, fault.New(fault.InvalidToken, "this answer comes from another provider").WithHint("begin again")
 	}
 	if err := a.db.Tx(ctx, func(tx store.Tx) error { return spend(ctx, tx, f.Nonce, f.Expires) }); err != nil {
-		return Account{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
+		return Arrival{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
 	}
 	if query.Has("error") {
-		return Account{}, fault.New(fault.Forbidden, "the sign-in at %s was not completed", u.Name)
+		return Arrival{}, fault.New(fault.Forbidden, "the sign-in at %s was not completed", u.Name)
 	}
 	who, err := u.redeem(ctx, query.Get("code"), f.Data)
 	if err != nil {
-		return Account{}, err
+		return Arrival{}, err
 	}
 	var row accountRow
 	var linked bool
@@ -315,12 +336,16 @@ func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, qu
 		return err
 	})
 	if err != nil {
-		return Account{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
+		return Arrival{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
 	}
 	if linked {
 		a.mailNotice(row.Email, linkedMail)
 	}
-	return row.Account, nil
+	came := Arrival{row.Account, a.now()}
+	if !who.signedIn.IsZero() && who.signedIn.Before(came.Authenticated) {
+		came.Authenticated = who.signedIn
+	}
+	return came, nil
 }
 
 // redeem exchanges the code and checks the ID token.
@@ -353,11 +378,15 @@ func (u *upstream) redeem(ctx context.Context, code string, f upstreamFlow) (ide
 	var claims struct {
 		Email    string `json:"email"`
 		Verified any    `json:"email_verified"` // a boolean, or a text at some providers
+		SignedIn int64  `json:"auth_time"`      // seconds
 	}
 	if err := checked.Claims(&claims); err != nil {
 		return identity{}, u.unavailable(err)
 	}
 	who := identity{subject: checked.Subject, verified: claims.Verified == true || claims.Verified == "true"}
+	if claims.SignedIn > 0 {
+		who.signedIn = time.Unix(claims.SignedIn, 0).UTC()
+	}
 	if who.email, err = normalizeEmail(claims.Email); err != nil {
 		who.email, who.verified = "", false
 	}

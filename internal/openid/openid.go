@@ -25,6 +25,7 @@ type Provider struct {
 	*httptest.Server
 
 	Claims   map[string]any    // about the person: sub, email, email_verified
+	SignedIn time.Time         // when the person signed in here, said as auth_time, and now where max_age=0 asks for that; zero: it is not said
 	Override map[string]any    // of the ID token, to break it
 	Signer   *ecdsa.PrivateKey // of ID tokens; nil: the published one
 	Down     bool              // the token endpoint fails
@@ -133,6 +134,12 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	claims := map[string]any{"iss": p.URL, "aud": Client, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(), "nonce": asked.Get("nonce")}
+	if asked.Get("max_age") == "0" && !p.SignedIn.IsZero() {
+		p.SignedIn = time.Now()
+	}
+	if !p.SignedIn.IsZero() {
+		claims["auth_time"] = p.SignedIn.Unix()
+	}
 	maps.Copy(claims, p.Claims)
 	maps.Copy(claims, p.Override)
 	key := p.key

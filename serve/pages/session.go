@@ -123,6 +123,20 @@ func (p *Pages) enter(v *visit, accountID string) error {
 	if err != nil {
 		return err
 	}
+	return p.exchange(v, token, s)
+}
+
+// enterSince is enter for who comes back from a provider.
+func (p *Pages) enterSince(v *visit, who account.Arrival) error {
+	token, s, err := p.accounts.StartSessionSince(v.Context(), who.ID, who.Authenticated, v.from, v.UserAgent())
+	if err != nil {
+		return err
+	}
+	return p.exchange(v, token, s)
+}
+
+// exchange gives the browser another session for the one it had.
+func (p *Pages) exchange(v *visit, token string, s account.Session) error {
 	if v.signedIn() {
 		if err := p.accounts.EndSession(v.Context(), v.token, v.from); err != nil {
 			return err

@@ -125,7 +125,15 @@ func (p *Pages) signOut(v *visit) (answer, error) {
 // form-action.
 func (p *Pages) beginProvider(v *visit) (answer, error) {
 	q := v.URL.Query()
-	address, flow, err := p.accounts.BeginUpstream(v.Context(), v.PathValue("provider"), account.Session{}, q.Get(account.InviteParameter))
+	begin := func() (address, flow string, err error) {
+		return p.accounts.BeginUpstream(v.Context(), v.PathValue("provider"), account.Session{}, q.Get(account.InviteParameter))
+	}
+	if q.Has("again") {
+		begin = func() (address, flow string, err error) {
+			return p.accounts.BeginUpstreamAgain(v.Context(), v.PathValue("provider"))
+		}
+	}
+	address, flow, err := begin()
 	if err != nil {
 		return answer{}, err
 	}
@@ -144,7 +152,10 @@ func (p *Pages) finishProvider(v *visit) (answer, error) {
 	who, err := p.accounts.FinishUpstream(v.Context(), v.PathValue("provider"), flow, v.URL.Query(), v.session, v.from)
 	if err == nil {
 		p.oauth.Forget() // an account that is claimed loses its grants
-		return p.welcome(v, who, back)
+		if err := p.enterSince(v, who); err != nil {
+			return answer{}, err
+		}
+		return seeOther(ownPath(back)), nil
 	}
 	if fault.Is(err, fault.Unavailable) {
 		p.door.Report(v.Context(), err)

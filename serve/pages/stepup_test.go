@@ -2,8 +2,10 @@ package pages_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -242,4 +244,23 @@ func TestExportAndDelete(t *testing.T) {
 	if strings.Contains(p.open("/account/domains").text, "ember.com") {
 		t.Error("the new account has the names of the old one")
 	}
+}
+
+func TestProvidersAreAskedForAnotherSignIn(t *testing.T) {
+	t.Parallel()
+	provider := openid.Start(t)
+	w := newTown(t, withProvider(provider))
+	p := w.person()
+	provider.SignedIn = time.Now().Add(-time.Hour)
+	p.visitProvider(t, provider, "/signin/with/example")
+	const ask = "/signin/again?return=%2Faccount%2Fdelete"
+	p.wantTo("delete after a sign-in that asked nothing", p.post("/account/delete", nil), ask)
+	p.wantTo("the same once more", p.visitProvider(t, provider, "/signin/with/example?return=%2Faccount%2Fdelete"), "/account/delete")
+	p.wantTo("which leads back", p.open("/account/delete"), ask)
+	link := regexp.MustCompile(`href="(/signin/with/example[^"]*)"`).FindStringSubmatch(p.open(ask).text)
+	if link == nil {
+		t.Fatal("the page has no link to the provider")
+	}
+	p.wantTo("by the page's own link", p.visitProvider(t, provider, html.UnescapeString(link[1])), "/account/delete")
+	p.want("then the page is there", p.open("/account/delete"), http.StatusOK, "Delete my account for good")
 }
