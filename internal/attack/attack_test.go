@@ -18,7 +18,7 @@ func TestAttacks(t *testing.T) {
 		megabytes int64   // above what the server held before
 		unserved  float64 // part of the honest client's requests
 	}{
-		"bodies":  {megabytes: 120, unserved: 0.1},
+		"bodies":  {megabytes: 60, unserved: 0.1},
 		"hashing": {megabytes: 150, unserved: 0.1},
 		"tarpits": {megabytes: 60, unserved: 0.1},
 
