@@ -11,7 +11,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -96,7 +96,7 @@ func TestBusyStoreIsNotTold(t *testing.T) {
 		}),
 	}
 	h := rest.New(rest.Config{
-		Door:    door.New(door.Config{BaseURL: "http://127.0.0.1", Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Door:    middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
 		Set:     op.NewSet(time.Now),
 		Partner: &rest.Partner{Set: op.NewSet(time.Now, busy), Signatures: s.api}, Version: "1",
 	})

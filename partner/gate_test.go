@@ -15,7 +15,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // What is wrong with a request is told in the order of the contract.
@@ -186,7 +186,7 @@ func TestCanonicalStringIsShown(t *testing.T) {
 func TestUnsignedBudget(t *testing.T) {
 	t.Parallel()
 	s := lite(t, limited, func(s *setting) {
-		s.limits = door.NewLimits(map[op.Class]door.Quota{op.Unsigned: {Anonymous: 120, SignedIn: 120}}, s.clock.Now)
+		s.limits = middleware.NewLimits(map[op.Class]middleware.Quota{op.Unsigned: {Anonymous: 120, SignedIn: 120}}, s.clock.Now)
 	})
 	bad := func() request { return s.get(root+"/orders").with(HeaderSignature, "v1=00") }
 	for i := range 120 {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/seal"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -203,7 +203,7 @@ func serveWrite(s *stand, then func()) (url string) {
 	server := httptest.NewUnstartedServer(nil)
 	base := "http://" + server.Listener.Addr().String()
 	server.Config.Handler = rest.New(rest.Config{
-		Door:    door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Door:    middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
 		Set:     op.NewSet(time.Now),
 		Partner: &rest.Partner{Set: op.NewSet(time.Now, write), Signatures: s.api}, Version: "1",
 	})

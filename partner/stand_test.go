@@ -21,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/seal"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -99,7 +99,7 @@ func (b *buffer) String() string {
 // A setting is how a stand is set up.
 type setting struct {
 	Config
-	limits *door.Limits
+	limits *middleware.Limits
 	clock  *clock
 	seed   string // listings of the sandbox as CSV
 }
@@ -143,7 +143,7 @@ func open(t testing.TB, db *store.DB, tweaks ...func(*setting)) *stand {
 	s.http = httptest.NewUnstartedServer(nil)
 	base := "http://" + s.http.Listener.Addr().String()
 	s.http.Config.Handler = rest.New(rest.Config{
-		Door:    door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Limits: set.limits, Logger: set.Logger, Now: set.Now}),
+		Door:    middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Limits: set.limits, Logger: set.Logger, Now: set.Now}),
 		Set:     op.NewSet(set.Now),
 		Partner: &rest.Partner{Set: s.api.Set(), Signatures: s.api},
 		Version: "1",

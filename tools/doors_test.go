@@ -13,7 +13,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -35,7 +35,7 @@ func (accounts) Caller(_ context.Context, token, _ string) (op.Caller, error) {
 func TestDryRunIsTheDefaultOfTheToolAlone(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, storetest.Open(t, store.Config{Temporary: true}))
-	front := door.New(door.Config{BaseURL: "https://names.example", Gate: accounts{}, Logger: slog.New(slog.DiscardHandler)})
+	front := middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: accounts{}, Logger: slog.New(slog.DiscardHandler)})
 	web := rest.New(rest.Config{Door: front, Set: o.set, Version: tools.APIVersion, MCP: "https://names.example/mcp"})
 	server, err := assistant.New(assistant.Config{Set: o.set, Version: tools.APIVersion, Door: front, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

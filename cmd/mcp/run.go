@@ -29,7 +29,7 @@ import (
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/look"
 	"github.com/namewharf/namewharf/tld"
 	"github.com/namewharf/namewharf/tools"
@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		}
 		defer o.face.Close()
 	}
-	token, measured := "", watch{metrics: door.NewMetrics(build.Version()), flush: func() {}}
+	token, measured := "", watch{metrics: middleware.NewMetrics(build.Version()), flush: func() {}}
 	if o.face.Addr == "" {
 		token, _ = environ(tokenVariable)
 	} else {
@@ -244,7 +244,7 @@ func serveBackend(ctx context.Context, config assistant.Config, o *options, api 
 		o.started(stderr)
 		return serveStdio(ctx, config, stdin, stdout)
 	}
-	if config.Door, err = newDoor(o, door.NoTokens, config.Logger, measured); err != nil {
+	if config.Door, err = newDoor(o, middleware.NoTokens, config.Logger, measured); err != nil {
 		return err
 	}
 	return listen(ctx, config, o, map[string]http.Handler{}, measured, stdout)
@@ -252,7 +252,7 @@ func serveBackend(ctx context.Context, config assistant.Config, o *options, api 
 
 // A watch is what an HTTP server is observed by.
 type watch struct {
-	metrics *door.Metrics
+	metrics *middleware.Metrics
 	tracer  trace.Tracer
 	flush   func()
 }
@@ -313,12 +313,12 @@ func serveHTTP(ctx context.Context, config assistant.Config, o *options, back *b
 	return listen(ctx, config, o, doors, measured, stdout)
 }
 
-func newDoor(o *options, gate door.Gate, log *slog.Logger, measured watch) (*door.Door, error) {
+func newDoor(o *options, gate middleware.Gate, log *slog.Logger, measured watch) (*middleware.Door, error) {
 	proxies, err := o.face.Proxies()
 	if err != nil {
 		return nil, err
 	}
-	return door.New(door.Config{
+	return middleware.New(middleware.Config{
 		BaseURL: o.face.BaseURL, Gate: gate, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
 		Bodies: o.face.Bodies(), PerAddress: o.face.PerAddress(),
 		Logger: log, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,

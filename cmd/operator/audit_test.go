@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/partner"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tools"
@@ -52,7 +52,7 @@ func partnerService(t *testing.T, db *store.DB, data string) (base string) {
 	}
 	t.Cleanup(api.Close)
 	server := httptest.NewServer(rest.New(rest.Config{
-		Door:    door.New(door.Config{BaseURL: "http://127.0.0.1", Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Door:    middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
 		Set:     tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now}),
 		Version: "test", Partner: &rest.Partner{Set: api.Set(), Signatures: api},
 	}))

@@ -25,7 +25,7 @@ import (
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer face.Close()
 
 	limits := face.Limits(time.Now)
-	metrics := door.NewMetrics(build.Version())
+	metrics := middleware.NewMetrics(build.Version())
 	stand.Environ, stand.Logger, stand.Now, stand.Around = environ, log, time.Now, front.Upstream(metrics.Registerer(), tracer)
 	back, err := backend.Open(ctx, stand, defaultData)
 	if ctx.Err() != nil && err != nil {
@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer back.Close()
 
 	mcpURL, signedIn := face.BaseURL+"/mcp", face.BaseURL+"/mcp/signed-in"
-	var d *door.Door // asks users who calls; they ask it from where
+	var d *middleware.Door // asks users who calls; they ask it from where
 	users, err := people.Open(ctx, people.Config{
 		Settings: o.signIn, Backend: back, Issuer: face.BaseURL, Resources: []string{face.BaseURL + "/api", mcpURL, signedIn},
 		Unlimited: limits == nil, Address: func(r *http.Request) netip.Addr { return d.Address(r) }, Logger: log, Now: time.Now,
@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer users.Close()
 	defer watch(ctx, users.Names)()
-	d = door.New(door.Config{
+	d = middleware.New(middleware.Config{
 		BaseURL: face.BaseURL, Gate: users.OAuth, Limits: limits, TrustedProxies: proxies, Bodies: face.Bodies(), PerAddress: face.PerAddress(),
 		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
 	})

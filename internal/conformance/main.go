@@ -19,7 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 func main() {
@@ -43,8 +43,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	base := "http://" + listener.Addr().String()
-	guard := assistant.NewGuard(door.New(door.Config{
-		BaseURL: base, Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler),
+	guard := assistant.NewGuard(middleware.New(middleware.Config{
+		BaseURL: base, Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
 	}), nil, nil)
 	guard.Sessions = true // the suite wants requests of the server to the client, which the product never makes
 	stream := server.NewStreamableHTTPServer(fixture(), server.WithStateful(true))

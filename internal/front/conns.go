@@ -16,7 +16,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/ratelimit"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // maxConnections is how many connections one address may have unless -max-conns-per-addr says otherwise: what a browser
@@ -154,8 +154,8 @@ func (c *conn) CloseWrite() error {
 func refusal(most int) []byte {
 	f := fault.New(fault.RateLimited, "more than %d connections of this address are open", most).
 		WithHint("use those there are, or close some").WithRetry(time.Second)
-	id := door.NewRequestID()
-	body, err := json.Marshal(door.NewFailure(f, id))
+	id := middleware.NewRequestID()
+	body, err := json.Marshal(middleware.NewFailure(f, id))
 	if err != nil {
 		panic(err) // of strings
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // Settings are the flags that face the network. Fill them by [Flags].
@@ -43,8 +43,8 @@ func Flags(fs *flag.FlagSet, name, addr, usage string) *Settings {
 	fs.StringVar(&s.BaseURL, "base-url", "", "public `URL`, the prefix of every link; https unless loopback (default from the address)")
 	fs.Var(&s.TrustedProxies, "trusted-proxies", "`CIDRs` of proxies whose X-Forwarded-For counts, separated by commas, or none; required with an https base URL and a loopback address")
 	s.RateLimits = settings.OneOf(fs, "rate-limits", "on, or off with a loopback address", "on", "off")
-	s.bodyBytes = settings.SizeOf(fs, "max-body-bytes-in-flight", door.DefaultBodyBytes, door.MinBodyBytes, "`size` of all request bodies in memory together, such as 64MiB")
-	s.uploadRate = settings.SizeOf(fs, "min-upload-rate", door.DefaultUploadRate, 1, "`size` that a client must send each second of a request body, after 5 s")
+	s.bodyBytes = settings.SizeOf(fs, "max-body-bytes-in-flight", middleware.DefaultBodyBytes, middleware.MinBodyBytes, "`size` of all request bodies in memory together, such as 64MiB")
+	s.uploadRate = settings.SizeOf(fs, "min-upload-rate", middleware.DefaultUploadRate, 1, "`size` that a client must send each second of a request body, after 5 s")
 	s.connections = count{n: maxConnections}
 	fs.Var(&s.connections, "max-conns-per-addr", "`connections` of one client address, or requests of one behind a trusted proxy")
 	fs.StringVar(&s.MetricsAddr, "metrics-addr", "", "`host:port` for Prometheus metrics (default off)")
@@ -168,11 +168,11 @@ const (
 )
 
 // Limits are the quotas of the public API, or nil with -rate-limits off.
-func (s *Settings) Limits(now func() time.Time) *door.Limits {
+func (s *Settings) Limits(now func() time.Time) *middleware.Limits {
 	if s.RateLimits.Value == "off" {
 		return nil
 	}
-	return door.NewLimits(map[op.Class]door.Quota{
+	return middleware.NewLimits(map[op.Class]middleware.Quota{
 		op.Lookup:   {Anonymous: anonymousLookups, SignedIn: signedInLookups},
 		op.Read:     {Anonymous: anonymousReads, SignedIn: signedInReads},
 		op.Page:     {Anonymous: pages, SignedIn: pages},
@@ -181,8 +181,8 @@ func (s *Settings) Limits(now func() time.Time) *door.Limits {
 }
 
 // Bodies is the budget of request bodies.
-func (s *Settings) Bodies() *door.Bodies {
-	return door.NewBodies(door.BodyConfig{Bytes: s.bodyBytes.Bytes, Rate: s.uploadRate.Bytes})
+func (s *Settings) Bodies() *middleware.Bodies {
+	return middleware.NewBodies(middleware.BodyConfig{Bytes: s.bodyBytes.Bytes, Rate: s.uploadRate.Bytes})
 }
 
 // PerAddress is how many connections one address may have, or one behind a trusted proxy requests in progress; 0: any

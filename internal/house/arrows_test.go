@@ -18,13 +18,13 @@ var layers = [][]string{
 	{"op"},
 	{"lookup", "tld", "market", "account", "event", "ledger", "sale", "audit"},
 	{"tools", "batch", "oauthas", "partner"},
-	{"serve/door", "serve/look"},
+	{"serve/middleware", "serve/look"},
 	{"serve/rest", "serve/assistant", "serve/pages"},
 	{"cmd/publicapi", "cmd/mcp", "cmd/operator", "examples"},
 }
 
 // doors know operations and failures, and cannot learn what a domain is.
-var doors = []string{"batch", "serve/door", "serve/rest", "serve/assistant"}
+var doors = []string{"batch", "serve/middleware", "serve/rest", "serve/assistant"}
 
 type listed struct {
 	ImportPath string

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tld"
 	"github.com/namewharf/namewharf/tools"
@@ -48,8 +48,8 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func testDoor() *door.Door {
-	return door.New(door.Config{BaseURL: "https://names.example", Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler)})
+func testDoor() *middleware.Door {
+	return middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func fetch(t *testing.T, h http.Handler, r *http.Request) []byte {

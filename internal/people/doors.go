@@ -6,13 +6,13 @@ import (
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/oauthas"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
 // Doors are the handlers of what programs and persons call to sign in, by path; a path that ends in a slash stands for
 // those below it too. Names are the portfolios that the pages show.
-func (p *People) Doors(d *door.Door, signup string, names pages.Names) map[string]http.Handler {
+func (p *People) Doors(d *middleware.Door, signup string, names pages.Names) map[string]http.Handler {
 	programs := d.Wrap(named("oauth", p.OAuth.Handler()))
 	doors := map[string]http.Handler{
 		"/.well-known/oauth-authorization-server": programs,
@@ -28,7 +28,7 @@ func (p *People) Doors(d *door.Door, signup string, names pages.Names) map[strin
 }
 
 // Documents are the handlers of the metadata documents of resources whose authorization server is elsewhere.
-func Documents(d *door.Door, issuer string, resources []string) (map[string]http.Handler, error) {
+func Documents(d *middleware.Door, issuer string, resources []string) (map[string]http.Handler, error) {
 	h, err := oauthas.Documents(issuer, resources...)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Documents(d *door.Door, issuer string, resources []string) (map[string]http
 // named gives what h serves a name in the access log.
 func named(operation string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		door.Note(r.Context(), operation, "")
+		middleware.Note(r.Context(), operation, "")
 		h.ServeHTTP(w, r)
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/oauthas"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // flagged parses flags as a program would.
@@ -169,7 +169,7 @@ func TestByPath(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	d := door.New(door.Config{BaseURL: "https://mcp.example", Gate: door.NoTokens, Logger: silent})
+	d := middleware.New(middleware.Config{BaseURL: "https://mcp.example", Gate: middleware.NoTokens, Logger: silent})
 	doors, err := Documents(d, "https://names.example", []string{"https://mcp.example", "https://mcp.example/mcp"})
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -157,7 +157,7 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 		return nil, nil, err
 	}
 	const plenty = 1 << 30
-	limits := door.NewLimits(map[op.Class]door.Quota{
+	limits := middleware.NewLimits(map[op.Class]middleware.Quota{
 		op.Lookup: {Anonymous: plenty, SignedIn: plenty}, op.Read: {Anonymous: plenty, SignedIn: plenty}, op.Page: {Anonymous: plenty, SignedIn: plenty},
 	}, time.Now)
 	settings := people.Flags(flag.NewFlagSet("speed", flag.ContinueOnError))
@@ -171,7 +171,7 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 		users.Close()
 		return back.Close()
 	}
-	d := door.New(door.Config{BaseURL: base, Gate: users.OAuth, Limits: limits, Logger: log, Metrics: door.NewMetrics(build.Version()), Now: time.Now})
+	d := middleware.New(middleware.Config{BaseURL: base, Gate: users.OAuth, Limits: limits, Logger: log, Metrics: middleware.NewMetrics(build.Version()), Now: time.Now})
 	mcp, err := assistant.New(assistant.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, closer())

@@ -13,7 +13,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // An answer is the answer to one request over HTTP: what mcp-go writes to, and the carrier of what it calls.
@@ -105,7 +105,7 @@ func (a *answer) chargeOnce() error {
 
 func (a *answer) expose(err error) *fault.Error { return a.guard.door.Expose(a.r.Context(), err) }
 
-func (a *answer) requestID() string { return door.RequestID(a.r.Context()) }
+func (a *answer) requestID() string { return middleware.RequestID(a.r.Context()) }
 
 func (a *answer) refuse(f *fault.Error) bool {
 	a.mu.Lock()
@@ -138,7 +138,7 @@ func (a *answer) notify(method string, params any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.events {
-		if a.status != 0 || a.replaced != nil || door.Accepts(a.r, "text/event-stream") == 0 {
+		if a.status != 0 || a.replaced != nil || middleware.Accepts(a.r, "text/event-stream") == 0 {
 			return
 		}
 		a.events = true

@@ -19,7 +19,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // Config is what a server is made of. Set, Version and Logger are required; Door is needed for [Server.Handler].
@@ -32,7 +32,7 @@ type Config struct {
 	Exclude  []string // tools not to offer
 	ReadOnly bool     // leave out every tool that changes something
 
-	Door           *door.Door // nil where only stdio is served
+	Door           *middleware.Door // nil where only stdio is served
 	AllowedOrigins []string   // pages that may call besides our own and loopback ones, as scheme://host[:port]
 	AllowedHosts   []string   // names besides our own and loopback ones that the Host header may hold, as host[:port]
 

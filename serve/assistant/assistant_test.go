@@ -17,7 +17,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // The operations of the tests: as few as show every way in which a call can go.
@@ -158,7 +158,7 @@ type site struct {
 }
 
 type option struct {
-	limits map[op.Class]door.Quota
+	limits map[op.Class]middleware.Quota
 	cfg    assistant.Config
 }
 
@@ -169,12 +169,12 @@ func open(t testing.TB, o option) *site {
 	web := httptest.NewUnstartedServer(mux)
 	s.url = "http://" + web.Listener.Addr().String()
 	logger := slog.New(slog.NewJSONHandler(s.log, nil))
-	doorConfig := door.Config{BaseURL: s.url, Gate: gate{}, Logger: logger}
+	doorConfig := middleware.Config{BaseURL: s.url, Gate: gate{}, Logger: logger}
 	if o.limits != nil {
-		doorConfig.Limits = door.NewLimits(o.limits, time.Now)
+		doorConfig.Limits = middleware.NewLimits(o.limits, time.Now)
 	}
 	cfg := o.cfg
-	cfg.Set, cfg.Resources, cfg.Version, cfg.Logger, cfg.Door = operations(), documents{}, "1.2.3", logger, door.New(doorConfig)
+	cfg.Set, cfg.Resources, cfg.Version, cfg.Logger, cfg.Door = operations(), documents{}, "1.2.3", logger, middleware.New(doorConfig)
 	server, err := assistant.New(cfg)
 	if err != nil {
 		t.Fatal(err)

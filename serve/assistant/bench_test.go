@@ -17,7 +17,7 @@ import (
 
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // answerOf is an answer of the size of a search.
@@ -48,9 +48,9 @@ func served(b *testing.B) http.Handler {
 		Do:    searchLike,
 		Reuse: &op.Reuse[askIn, answerOf]{For: func(askIn, answerOf) time.Duration { return time.Hour }},
 	})
-	d := door.New(door.Config{
-		BaseURL: "http://127.0.0.1", Gate: door.NoTokens, Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Metrics: door.NewMetrics("1"),
-		Limits: door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1}, op.Read: {Anonymous: 1 << 30, SignedIn: 1}}, time.Now),
+	d := middleware.New(middleware.Config{
+		BaseURL: "http://127.0.0.1", Gate: middleware.NoTokens, Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Metrics: middleware.NewMetrics("1"),
+		Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1}, op.Read: {Anonymous: 1 << 30, SignedIn: 1}}, time.Now),
 	})
 	s, err := assistant.New(assistant.Config{Set: set, Version: "1", Door: d, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

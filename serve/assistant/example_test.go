@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 func ExampleServer_Handler() {
@@ -18,7 +18,7 @@ func ExampleServer_Handler() {
 	log := slog.New(slog.DiscardHandler)
 	server, err := assistant.New(assistant.Config{
 		Set: operations(), Version: "1.0.0", ReadOnly: true, Logger: log,
-		Door: door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Logger: log}),
+		Door: middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Logger: log}),
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/ratelimit"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // maxBody bounds a request over HTTP and a line over stdio. The largest sensible call, 200 names, has 50 KiB.
@@ -26,20 +26,20 @@ type Guard struct {
 	// package keeps no sessions: a GET would hold a stream open on which nothing ever comes.
 	Sessions bool
 
-	door         *door.Door
+	door         *middleware.Door
 	host, origin func(string) bool
-	cors         door.CORS
+	cors         middleware.CORS
 }
 
 // NewGuard returns a guard that lets our own host and origin and those of the loopback interface pass, and the ones
 // named: origins as scheme://host[:port], hosts as host[:port].
-func NewGuard(d *door.Door, origins, hosts []string) *Guard {
+func NewGuard(d *middleware.Door, origins, hosts []string) *Guard {
 	named := append([]string(nil), origins...)
 	for _, host := range hosts {
 		named = append(named, "https://"+host)
 	}
-	g := &Guard{door: d, host: door.Hosts(d.BaseURL(), named...), origin: door.Origins(d.BaseURL(), origins...)}
-	g.cors = door.CORS{
+	g := &Guard{door: d, host: middleware.Hosts(d.BaseURL(), named...), origin: middleware.Origins(d.BaseURL(), origins...)}
+	g.cors = middleware.CORS{
 		Origin:  g.origin,
 		Methods: "POST, OPTIONS",
 		Headers: "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, Traceparent",
@@ -58,7 +58,7 @@ func (g *Guard) Handler(next *server.StreamableHTTPServer, resource string, sign
 func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.Op, resource string, signedIn bool) http.Handler {
 	return g.door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answer{guard: g, w: w, r: r, resource: resource}
-		door.Note(r.Context(), "mcp", "")
+		middleware.Note(r.Context(), "mcp", "")
 		if g.preflight(w, r) {
 			w.WriteHeader(http.StatusNoContent)
 			return
@@ -76,7 +76,7 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		a.id = m.ID
 		tool := m.Method == mcp.MethodToolsCall && m.asks() && tools[m.Params.Name] != nil
 		if tool {
-			door.Note(r.Context(), m.Params.Name, "")
+			middleware.Note(r.Context(), m.Params.Name, "")
 		} else if err := a.chargeOnce(); err != nil {
 			a.error(err)
 			return
@@ -92,7 +92,7 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		})
 		_ = a.chargeOnce() // for a call that nobody answered
 		if a.status == 0 && !a.events && r.Context().Err() != nil {
-			w.WriteHeader(door.StatusClientGone) // nobody reads it but the log
+			w.WriteHeader(middleware.StatusClientGone) // nobody reads it but the log
 		}
 	}))
 }
@@ -137,13 +137,13 @@ func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
 		return nil, fault.New(fault.UnsupportedMediaType, "the body must be JSON").WithHint("send Content-Type: application/json")
 	}
 	if !caller.Anonymous() {
-		a.r = door.As(r, caller)
+		a.r = middleware.As(r, caller)
 	}
 	return readBody(a.r)
 }
 
 func readBody(r *http.Request) ([]byte, error) {
-	body, err := door.ReadBody(r, maxBody)
+	body, err := middleware.ReadBody(r, maxBody)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (a *answer) error(err error) {
 	if f.Code == fault.Validation {
 		code = mcp.INVALID_REQUEST
 	}
-	a.failure(f.Code.Status(), responseError{code, f.Message(), door.NewFailure(f, a.requestID()).Error})
+	a.failure(f.Code.Status(), responseError{code, f.Message(), middleware.NewFailure(f, a.requestID()).Error})
 }
 
 func (a *answer) failure(status int, failure responseError) {

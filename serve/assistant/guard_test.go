@@ -8,7 +8,7 @@ import (
 
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 func TestSignIn(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSignIn(t *testing.T) {
 					}
 					return
 				}
-				var data door.Problem
+				var data middleware.Problem
 				if m.Error == nil || json.Unmarshal(m.Error.Data, &data) != nil || string(data.Code) != test.code || data.RequestID == "" {
 					t.Errorf("got %s, want the code %s", reply.text, test.code)
 				}
@@ -215,7 +215,7 @@ func TestCORS(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	eachEra(t, func(t *testing.T, era string) {
-		s := open(t, option{limits: map[op.Class]door.Quota{op.Lookup: {Anonymous: 2, SignedIn: 3}, op.Read: {Anonymous: 4, SignedIn: 5}}})
+		s := open(t, option{limits: map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 2, SignedIn: 3}, op.Read: {Anonymous: 4, SignedIn: 5}}})
 		find := func(headers ...string) *reply {
 			return s.call(t, era, "search_domain", map[string]any{"q": "acme"}, headers...)
 		}

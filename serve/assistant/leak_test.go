@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/serve/assistant"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // A bubble fails when a goroutine outlives it.
@@ -45,7 +45,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 					log := slog.New(slog.DiscardHandler)
 					s, err := assistant.New(assistant.Config{
 						Set: operations(), Resources: documents{}, Version: "1", Logger: log,
-						Door: door.New(door.Config{BaseURL: "http://127.0.0.1", Gate: gate{}, Logger: log}),
+						Door: middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Gate: gate{}, Logger: log}),
 					})
 					if err != nil {
 						t.Fatal(err)

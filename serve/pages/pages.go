@@ -19,7 +19,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // Names are the portfolios of accounts, as [portfolio.Portfolio] keeps them.
@@ -36,7 +36,7 @@ type Names interface {
 type Config struct {
 	Accounts *account.Accounts
 	OAuth    *oauthas.Server
-	Door     *door.Door   // whose BaseURL says whether cookies are for https only
+	Door     *middleware.Door   // whose BaseURL says whether cookies are for https only
 	Signup   account.Mode // what the sign-up page offers; empty: [account.Open]
 	Names    Names        // nil: there is no /account/domains
 }
@@ -45,7 +45,7 @@ type Config struct {
 type Pages struct {
 	accounts *account.Accounts
 	oauth    *oauthas.Server
-	door     *door.Door
+	door     *middleware.Door
 	signup   account.Mode
 	names    Names
 	secure   bool
@@ -55,7 +55,7 @@ type Pages struct {
 	handler  http.Handler
 }
 
-// New returns the pages, wrapped in [door.Door.Wrap] already. They draw on /style.css and /icon.svg, which the REST door
+// New returns the pages, wrapped in [middleware.Door.Wrap] already. They draw on /style.css and /icon.svg, which the REST door
 // serves. It panics where something in cfg is missing: a mistake in the wiring.
 func New(cfg Config) *Pages {
 	if cfg.Accounts == nil || cfg.OAuth == nil || cfg.Door == nil {
@@ -241,7 +241,7 @@ func (p *Pages) open(pattern, name string, act action) {
 		p.methods[path] = append(p.methods[path], http.MethodHead) // which comes with it
 	}
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		door.Note(r.Context(), name, "")
+		middleware.Note(r.Context(), name, "")
 		v := p.visit(w, r)
 		if err := p.recognize(v); err != nil {
 			p.fail(v, err)

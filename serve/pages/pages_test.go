@@ -19,7 +19,7 @@ import (
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/pages"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -244,7 +244,7 @@ func TestSecureCookie(t *testing.T) {
 	}
 	site := pages.New(pages.Config{
 		Accounts: people, OAuth: oauth,
-		Door: door.New(door.Config{BaseURL: "https://names.example", Gate: oauth, Logger: slog.New(slog.DiscardHandler)}),
+		Door: middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: oauth, Logger: slog.New(slog.DiscardHandler)}),
 	})
 	r := httptest.NewRequest(http.MethodPost, "/signin", strings.NewReader(url.Values{"email": {ada}, "password": {passphrase}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -347,7 +347,7 @@ func TestSignUpModes(t *testing.T) {
 // A page that looks for proofs without end would let one person keep the DNS busy for everybody.
 func TestLookingForProofsIsLimited(t *testing.T) {
 	t.Parallel()
-	limits := door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}, op.Page: {Anonymous: 100, SignedIn: 100}}, time.Now)
+	limits := middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}, op.Page: {Anonymous: 100, SignedIn: 100}}, time.Now)
 	w := newTownWith(t, surroundings{limits: limits}, withNames(t, &world{}))
 	p := w.resident()
 	one := url.Values{"domain": {"ember.com"}, "do": {"add"}}
@@ -370,7 +370,7 @@ func TestLookingForProofsIsLimited(t *testing.T) {
 // A form that adds a thousand names costs what a thousand forms with one do, and so does one that fails.
 func TestAddingNamesIsCharged(t *testing.T) {
 	t.Parallel()
-	limits := door.NewLimits(map[op.Class]door.Quota{
+	limits := middleware.NewLimits(map[op.Class]middleware.Quota{
 		op.Read: {Anonymous: 10, SignedIn: 10}, op.Page: {Anonymous: 100, SignedIn: 20},
 	}, time.Now)
 	w := newTownWith(t, surroundings{limits: limits}, withNames(t, &world{}))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 //go:embed assets/passkey.js
@@ -108,12 +108,12 @@ func (p *Pages) sendJSON(v *visit, status int, body any) {
 func (p *Pages) failJSON(v *visit, err error) {
 	f := *p.door.Expose(v.Context(), err)
 	f.Detail, f.Hint = sentences(&f), ""
-	p.sendJSON(v, statusOf(f.Code), door.NewFailure(&f, door.RequestID(v.Context())))
+	p.sendJSON(v, statusOf(f.Code), middleware.NewFailure(&f, middleware.RequestID(v.Context())))
 }
 
 // script serves the one script.
 func (p *Pages) script(w http.ResponseWriter, r *http.Request) {
-	door.Note(r.Context(), "page", "")
+	middleware.Note(r.Context(), "page", "")
 	h := w.Header()
 	h.Set("Content-Type", "text/javascript; charset=utf-8")
 	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(scriptKeeps.Seconds())))

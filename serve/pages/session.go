@@ -10,7 +10,7 @@ import (
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // Cookies. Over https their names begin with __Host-, so that no other host can set them.
@@ -110,7 +110,7 @@ func (p *Pages) recognize(v *visit) error {
 		return err
 	}
 	v.token, v.session = token, s
-	door.Note(v.Context(), "", door.Account)
+	middleware.Note(v.Context(), "", middleware.Account)
 	if v.Method == http.MethodGet {
 		p.setCookie(v, sessionCookie, token, int(account.SessionLife.Seconds()))
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/pages"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
@@ -84,7 +84,7 @@ func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
 
 // surroundings are what a town has only where a test needs it.
 type surroundings struct {
-	limits *door.Limits   // on what one may ask
+	limits *middleware.Limits   // on what one may ask
 	fetch  *egress.Client // of applications' documents
 }
 
@@ -117,7 +117,7 @@ func newTownWith(t *testing.T, around surroundings, change func(*account.Config,
 	}
 	t.Cleanup(w.accounts.Close)
 	cfg.Accounts, cfg.OAuth, w.names = w.accounts, w.oauth, cfg.Names
-	cfg.Door = door.New(door.Config{BaseURL: w.base, Gate: w.oauth, Limits: around.limits, Logger: quiet})
+	cfg.Door = middleware.New(middleware.Config{BaseURL: w.base, Gate: w.oauth, Limits: around.limits, Logger: quiet})
 	mux := http.NewServeMux()
 	site := pages.New(cfg)
 	for _, pattern := range pages.Patterns() {

@@ -19,7 +19,7 @@ import (
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/ratelimit"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 //go:embed assets
@@ -182,7 +182,7 @@ func (p *Pages) fail(v *visit, err error) {
 	f := p.door.Expose(v.Context(), err)
 	a := answer{page: "failed", title: f.Code.Title(), status: statusOf(f.Code), data: failure{Text: sentences(f)}}
 	if f.Code == fault.Internal {
-		a.data = failure{Text: "Something failed on our side. Please try again in a moment.", Request: door.RequestID(v.Context())}
+		a.data = failure{Text: "Something failed on our side. Please try again in a moment.", Request: middleware.RequestID(v.Context())}
 	}
 	ratelimit.WriteRetryAfter(v.w.Header(), f.Retry)
 	p.send(v, a)

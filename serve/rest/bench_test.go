@@ -19,7 +19,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // menuOf is an answer of the size of a search: thirteen results, about 2.5 kB.
@@ -81,7 +81,7 @@ func ours() http.Handler {
 			Example: searchIn{Q: "mocha"},
 			Do:      func(_ context.Context, in searchIn) (searchOut, error) { return menuOf(in), nil },
 		})
-	limits := door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1 << 30}, op.Read: {Anonymous: 1, SignedIn: 1}}, time.Now)
+	limits := middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1 << 30}, op.Read: {Anonymous: 1, SignedIn: 1}}, time.Now)
 	return newHandlerOf(set, limits, io.Discard)
 }
 

@@ -19,7 +19,7 @@ import (
 
 	browserlog "github.com/chromedp/cdproto/log"
 
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 )
 
@@ -35,7 +35,7 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	s := httptest.NewUnstartedServer(nil)
 	own := "http://" + s.Listener.Addr().String()
-	d := door.New(door.Config{BaseURL: own, Gate: gate{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	d := middleware.New(middleware.Config{BaseURL: own, Gate: gate{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	s.Config.Handler = rest.New(rest.Config{Door: d, Set: shop(), Version: "1.0.0", MCP: own + "/mcp"})
 	s.Start()
 	defer s.Close()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 )
 
@@ -30,7 +30,7 @@ func ExampleNew() {
 		},
 	})
 	h := rest.New(rest.Config{
-		Door:    door.New(door.Config{BaseURL: "https://names.example", Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Door:    middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
 		Set:     set,
 		Version: "1.0.0",
 	})

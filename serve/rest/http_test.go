@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 func TestConditionalRequests(t *testing.T) {
@@ -130,7 +130,7 @@ func unpack(t *testing.T, w *httptest.ResponseRecorder) string {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	limits := door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 6, SignedIn: 12}, op.Read: {Anonymous: 5, SignedIn: 10}}, time.Now)
+	limits := middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 6, SignedIn: 12}, op.Read: {Anonymous: 5, SignedIn: 10}}, time.Now)
 	h := newHandler(limits, io.Discard)
 	find := func(body string, headers ...string) *httptest.ResponseRecorder {
 		return request{"POST /api/coffee/search", append(headers, asJSON), body}.send(h)

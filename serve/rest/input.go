@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // input is the request's input as one JSON object, not yet checked against the schema: the body or the query, and
@@ -19,7 +19,7 @@ func (e *endpoint) input(r *http.Request) ([]byte, error) {
 		if err := checkBody(r.Header); err != nil {
 			return nil, err
 		}
-		return door.ReadBody(r, e.op.MaxBody)
+		return middleware.ReadBody(r, e.op.MaxBody)
 	})
 }
 

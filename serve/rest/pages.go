@@ -17,7 +17,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/look"
 )
 
@@ -117,7 +117,7 @@ func (s *server) nothingHere(w http.ResponseWriter, r *http.Request) {
 // handle adds a route that can only be read, under a name for the log.
 func (s *server) handle(path, name string, serve http.HandlerFunc) {
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		door.Note(r.Context(), name, "")
+		middleware.Note(r.Context(), name, "")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			s.methodNotAllowed(w, r, "GET, HEAD, OPTIONS")
 			return
@@ -184,7 +184,7 @@ func (s *server) endpoints(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.AuthenticationRequired, "this list needs a signed-in caller; the endpoints in it do not").
 			WithHint("sign in with OAuth, or read %s/openapi.json", s.door.BaseURL())
 	}
-	r = door.As(r, caller)
+	r = middleware.As(r, caller)
 	if limited := s.door.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); limited != nil {
 		err = limited
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // A resource is one path with the operations that stand there, one for each method.
@@ -89,13 +89,13 @@ func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve is a request from the caller's token to the answer.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
-	door.Note(r.Context(), e.op.Name, "")
+	middleware.Note(r.Context(), e.op.Name, "")
 	caller, err := e.door.Caller(r, e.resource)
 	if err != nil {
 		e.refuse(w, r, err)
 		return
 	}
-	r = door.As(r, caller)
+	r = middleware.As(r, caller)
 	if err := caller.Need(e.op.Scope); err != nil { // before its body is read
 		e.refuse(w, r, err)
 		return

@@ -9,12 +9,12 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // Config is what the REST door needs.
 type Config struct {
-	Door    *door.Door
+	Door    *middleware.Door
 	Set     *op.Set
 	Version string       // of the API, as info.version of its OpenAPI document
 	Partner *Partner     // the partner API; nil: none
@@ -25,7 +25,7 @@ type Config struct {
 // server is the REST door of one set.
 type server struct {
 	nothing  []byte // the page for a browser that asks for what is not there
-	door     *door.Door
+	door     *middleware.Door
 	set      *op.Set
 	resource string // what tokens must be meant for
 	packed   *packer
@@ -34,7 +34,7 @@ type server struct {
 }
 
 // New returns the handler of the whole REST API: the routes of the set's operations, /api, /openapi.json, /docs,
-// /llms.txt, /.well-known/api-catalog, /healthz, /readyz and a first page at /. It is wrapped in [door.Door.Wrap]
+// /llms.txt, /.well-known/api-catalog, /healthz, /readyz and a first page at /. It is wrapped in [middleware.Door.Wrap]
 // already. It panics where two routes collide, which is a mistake in a definition.
 func New(cfg Config) http.Handler {
 	if cfg.Ready == nil {
@@ -78,7 +78,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.signed.ServeHTTP(w, r)
 		return
 	}
-	door.REST.Set(w.Header(), r)
+	middleware.REST.Set(w.Header(), r)
 	if !clean(r.URL.Path) {
 		s.notFound(w, r)
 		return
@@ -91,7 +91,7 @@ func clean(p string) bool {
 }
 
 func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodOptions && door.REST.Preflight(w.Header(), r) {
+	if r.Method == http.MethodOptions && middleware.REST.Preflight(w.Header(), r) {
 		w.WriteHeader(http.StatusNoContent) // so that a page can read the 404
 		return
 	}
@@ -121,7 +121,7 @@ func (s *server) methodNotAllowed(w http.ResponseWriter, r *http.Request, allow 
 	h := w.Header()
 	h.Set("Allow", allow)
 	if r.Method == http.MethodOptions {
-		door.REST.Preflight(h, r)
+		middleware.REST.Preflight(h, r)
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

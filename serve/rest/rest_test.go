@@ -18,7 +18,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 )
 
@@ -182,7 +182,7 @@ func (gate) Caller(ctx context.Context, token, resource string) (op.Caller, erro
 	case token == "owner":
 		return op.Caller{Account: "acc_2", Scopes: []string{op.ScopePricing, op.ScopeDomains}}, nil
 	}
-	return door.NoTokens.Caller(ctx, token, resource)
+	return middleware.NoTokens.Caller(ctx, token, resource)
 }
 
 // log collects what the door logs.
@@ -203,11 +203,11 @@ func (l *log) String() string {
 	return l.b.String()
 }
 
-func newHandler(limits *door.Limits, to io.Writer) http.Handler {
+func newHandler(limits *middleware.Limits, to io.Writer) http.Handler {
 	return newHandlerOf(shop(), limits, to)
 }
 
-func newHandlerOf(set *op.Set, limits *door.Limits, to io.Writer) http.Handler {
+func newHandlerOf(set *op.Set, limits *middleware.Limits, to io.Writer) http.Handler {
 	return rest.New(rest.Config{Door: newDoor(limits, to), Set: set, Version: "1.0.0", MCP: base + "/mcp"})
 }
 
@@ -215,9 +215,9 @@ func newUnreadyHandler(why string) http.Handler {
 	return rest.New(rest.Config{Door: newDoor(nil, io.Discard), Set: shop(), Version: "1.0.0", Ready: func() error { return errors.New(why) }})
 }
 
-func newDoor(limits *door.Limits, to io.Writer) *door.Door {
-	return door.New(door.Config{
-		BaseURL: base, Gate: gate{}, Limits: limits, Metrics: door.NewMetrics("1.0.0"),
+func newDoor(limits *middleware.Limits, to io.Writer) *middleware.Door {
+	return middleware.New(middleware.Config{
+		BaseURL: base, Gate: gate{}, Limits: limits, Metrics: middleware.NewMetrics("1.0.0"),
 		Logger: slog.New(slog.NewJSONHandler(to, nil)),
 	})
 }
@@ -344,7 +344,7 @@ func TestErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := test.send(h)
-			var got door.Failure
+			var got middleware.Failure
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 				t.Fatalf("%s: %d %q is not an error body: %v", test.line, w.Code, w.Body, err)
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // A Partner API is operations whose requests are signed.
@@ -73,7 +73,7 @@ func (d *signed) enter(w http.ResponseWriter, r *http.Request, o *op.Op) (entere
 		d.door.Refund(w, r, unsigned)
 	}
 	r = r.WithContext(ctx)
-	door.Note(r.Context(), "", door.Partner)
+	middleware.Note(r.Context(), "", middleware.Partner)
 	if err := d.signatures.Admit(r, o, w.Header()); err != nil {
 		d.fail(w, r, err)
 		return nil, nil, false
@@ -86,7 +86,7 @@ var unsigned = []op.Charge{{Class: op.Unsigned, Count: 1}}
 
 // An upload is the body of a request whose sender is not known yet.
 type upload struct {
-	door    *door.Door
+	door    *middleware.Door
 	w       http.ResponseWriter
 	r       *http.Request
 	limit   int64
@@ -97,7 +97,7 @@ type upload struct {
 
 func (u *upload) verify(s Signatures) (context.Context, error) {
 	if u.r.ContentLength > u.limit { // before everything
-		_, err := door.ReadBody(u.r, u.limit)
+		_, err := middleware.ReadBody(u.r, u.limit)
 		return nil, err
 	}
 	return s.Verify(u.r, u.read)
@@ -106,18 +106,18 @@ func (u *upload) verify(s Signatures) (context.Context, error) {
 // read reads the body and returns its digest. One that is large costs its sender before it is read, so that nobody can
 // have many of them read at once.
 func (u *upload) read(keep bool) (digest [sha256.Size]byte, err error) {
-	if u.r.ContentLength < 0 || u.r.ContentLength > door.SmallBody {
+	if u.r.ContentLength < 0 || u.r.ContentLength > middleware.SmallBody {
 		if err := u.door.Charge(u.w, u.r, unsigned); err != nil {
 			return digest, err
 		}
 		u.charged = true
 	}
 	if keep && u.kept {
-		u.body, err = door.ReadBody(u.r, u.limit)
+		u.body, err = middleware.ReadBody(u.r, u.limit)
 		return sha256.Sum256(u.body), err
 	}
 	sum := sha256.New()
-	err = door.SpillBody(sum, u.r, u.limit)
+	err = middleware.SpillBody(sum, u.r, u.limit)
 	sum.Sum(digest[:0])
 	return digest, err
 }
@@ -155,7 +155,7 @@ func (res signedResource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	door.Note(r.Context(), e.op.Name, "")
+	middleware.Note(r.Context(), e.op.Name, "")
 	if r, body, ok := res.door.enter(w, r, e.op); ok {
 		answer, err := e.run(r, body)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 )
 
@@ -78,7 +78,7 @@ func (cupboard) Rehearse(context.Context, op.Repeatable, func(context.Context) (
 }
 
 // kitchen is a door behind which a cup is filled once.
-func kitchen(g *guard, limits *door.Limits) http.Handler {
+func kitchen(g *guard, limits *middleware.Limits) http.Handler {
 	fill := op.Operation[cupID, cup]{
 		Name: "fill_cup", Title: "Fill", Doc: "Fills a cup.", Limit: op.Read, Scope: "fill", Effect: op.Writes, Idempotency: op.Optional,
 		Route: op.Route{Method: "POST", Path: "/api/partner/cups/{cup}/fill", Status: 201, Also: 200},
@@ -87,7 +87,7 @@ func kitchen(g *guard, limits *door.Limits) http.Handler {
 		}),
 		Example: cupID{"mug"},
 	}
-	d := door.New(door.Config{BaseURL: base, Gate: door.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	d := middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	return rest.New(rest.Config{Door: d, Set: shop(), Version: "1", Partner: &rest.Partner{Set: op.NewSet(time.Now, fill), Signatures: g}})
 }
 
@@ -162,7 +162,7 @@ func TestSignedAnswers(t *testing.T) {
 // A request whose signature does not hold costs its address, which says nothing any more when that is used up.
 func TestSignedBudget(t *testing.T) {
 	t.Parallel()
-	h := kitchen(&guard{}, door.NewLimits(map[op.Class]door.Quota{op.Unsigned: {Anonymous: 2, SignedIn: 2}}, time.Now))
+	h := kitchen(&guard{}, middleware.NewLimits(map[op.Class]middleware.Quota{op.Unsigned: {Anonymous: 2, SignedIn: 2}}, time.Now))
 	for i, want := range []int{401, 401, 429, 429} {
 		if w := signedSend(h, "GET /api/partner/spoons", "", ""); w.Code != want || want == 429 && w.Header().Get("Retry-After") == "" {
 			t.Errorf("request %d: got %d %v, want %d", i, w.Code, w.Header(), want)

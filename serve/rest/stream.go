@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // Times of an event stream.
@@ -28,8 +28,8 @@ var (
 func wantsStream(r *http.Request) bool {
 	for _, accept := range r.Header["Accept"] {
 		if strings.Contains(accept, "event-stream") {
-			stream := door.Accepts(r, "text/event-stream")
-			return stream > 0 && stream >= door.Accepts(r, "application/json")
+			stream := middleware.Accepts(r, "text/event-stream")
+			return stream > 0 && stream >= middleware.Accepts(r, "application/json")
 		}
 	}
 	return false
@@ -58,7 +58,7 @@ func (e *endpoint) stream(w http.ResponseWriter, r *http.Request, raw []byte) {
 		e.fail(w, r, err)
 	case err != nil:
 		f := e.door.Expose(r.Context(), err)
-		body, _ := json.Marshal(door.NewFailure(f, door.RequestID(r.Context())))
+		body, _ := json.Marshal(middleware.NewFailure(f, middleware.RequestID(r.Context())))
 		s.send("error", body)
 	default:
 		s.send("done", rest(answer.JSON, s.sent))

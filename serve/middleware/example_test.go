@@ -1,4 +1,4 @@
-package door_test
+package middleware_test
 
 import (
 	"fmt"
@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // A door around one call: who asks, what it costs, what failed.
 func ExampleDoor_Wrap() {
 	const resource = "https://names.example/api"
-	d := door.New(door.Config{
-		BaseURL: "https://names.example", Gate: door.NoTokens, Logger: slog.New(slog.DiscardHandler),
-		Limits: door.NewLimits(map[op.Class]door.Quota{op.Read: {Anonymous: 1, SignedIn: 5}}, time.Now),
+	d := middleware.New(middleware.Config{
+		BaseURL: "https://names.example", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
+		Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Read: {Anonymous: 1, SignedIn: 5}}, time.Now),
 	})
 	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		door.Note(r.Context(), "hello", "")
+		middleware.Note(r.Context(), "hello", "")
 		caller, err := d.Caller(r, resource)
 		if err != nil {
 			d.WriteError(w, r, resource, err)

@@ -1,16 +1,16 @@
-package door_test
+package middleware_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	may := door.Origins("https://names.test:8443", "https://chat.example")
+	may := middleware.Origins("https://names.test:8443", "https://chat.example")
 	for origin, want := range map[string]bool{
 		"https://names.test:8443":        true,
 		"https://names.test":             false,
@@ -37,7 +37,7 @@ func TestOrigins(t *testing.T) {
 
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	known := door.Hosts("https://names.test", "https://names.example:8443")
+	known := middleware.Hosts("https://names.test", "https://names.example:8443")
 	for host, want := range map[string]bool{
 		"names.test":          true,
 		"NAMES.test":          true,
@@ -59,7 +59,7 @@ func TestHosts(t *testing.T) {
 
 func TestCORSOfSome(t *testing.T) {
 	t.Parallel()
-	cors := door.CORS{Origin: door.Origins("https://names.test"), Methods: "POST", Headers: "Content-Type", Expose: "X-Request-Id"}
+	cors := middleware.CORS{Origin: middleware.Origins("https://names.test"), Methods: "POST", Headers: "Content-Type", Expose: "X-Request-Id"}
 	for origin, want := range map[string]string{"https://names.test": "https://names.test", "https://evil.test": "", "": ""} {
 		r := httptest.NewRequest("OPTIONS", "/mcp", nil)
 		r.Header.Set("Access-Control-Request-Method", "POST")

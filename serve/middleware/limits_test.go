@@ -1,4 +1,4 @@
-package door_test
+package middleware_test
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-var policy = map[op.Class]door.Quota{
+var policy = map[op.Class]middleware.Quota{
 	op.Lookup: {Anonymous: 60, SignedIn: 300},
 	op.Read:   {Anonymous: 300, SignedIn: 1500},
 }
 
 // charge draws once and returns the wait that the answer asks for; -1: granted.
-func charge(t *testing.T, d *door.Door, who string, charges ...op.Charge) (wait time.Duration, header string) {
+func charge(t *testing.T, d *middleware.Door, who string, charges ...op.Charge) (wait time.Duration, header string) {
 	t.Helper()
 	r := httptest.NewRequest("GET", "/", nil)
 	if strings.HasPrefix(who, "acc_") {
@@ -47,7 +47,7 @@ func reads(n int) op.Charge   { return op.Charge{Class: op.Read, Count: n} }
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := newDoor(door.Config{Limits: door.NewLimits(policy, time.Now)})
+		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
 		for _, step := range []struct {
 			name    string
 			sleep   time.Duration
@@ -88,7 +88,7 @@ func TestLimits(t *testing.T) {
 func TestLimitsAreRememberedAcrossTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := newDoor(door.Config{Limits: door.NewLimits(policy, time.Now)})
+		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
 		charge(t, d, "192.0.2.1:1", lookups(60))
 		for second := range 180 {
 			time.Sleep(time.Second)
@@ -104,7 +104,7 @@ func TestLimitsAreRememberedAcrossTurns(t *testing.T) {
 func TestLimitsAreRememberedInAFlood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := newDoor(door.Config{Limits: door.NewLimits(policy, time.Now)})
+		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
 		charge(t, d, "192.0.2.1:1", lookups(60))
 		for i := range 400_000 {
 			charge(t, d, fmt.Sprintf("10.%d.%d.%d:1", i>>16&255, i>>8&255, i&255), lookups(1))
@@ -120,7 +120,7 @@ func TestLimitsAreRememberedInAFlood(t *testing.T) {
 func TestLimitsHoldUnderLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // so that nothing flows back meanwhile
-		d, _ := newDoor(door.Config{Limits: door.NewLimits(policy, time.Now)})
+		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
 		var granted atomic.Int64
 		var clients sync.WaitGroup
 		for range 200 {
@@ -139,7 +139,7 @@ func TestLimitsHoldUnderLoad(t *testing.T) {
 
 func TestLimitsLifted(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(door.Config{})
+	d, _ := newDoor(middleware.Config{})
 	for range 1000 {
 		if wait, header := charge(t, d, "192.0.2.1:1", lookups(1)); wait != -1 || header != " " {
 			t.Fatalf("without limits: %v %q", wait, header)
@@ -149,24 +149,24 @@ func TestLimitsLifted(t *testing.T) {
 
 func TestLimitsMistakes(t *testing.T) {
 	t.Parallel()
-	for _, q := range []door.Quota{{}, {Anonymous: 1}, {SignedIn: 1}, {Anonymous: -1, SignedIn: 1}} {
+	for _, q := range []middleware.Quota{{}, {Anonymous: 1}, {SignedIn: 1}, {Anonymous: -1, SignedIn: 1}} {
 		func() {
 			defer func() {
 				if recover() == nil {
 					t.Errorf("NewLimits(%+v) does not panic", q)
 				}
 			}()
-			door.NewLimits(map[op.Class]door.Quota{op.Lookup: q}, time.Now)
+			middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: q}, time.Now)
 		}()
 	}
-	d, _ := newDoor(door.Config{Limits: door.NewLimits(policy, time.Now)})
+	d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
 	if err := d.Charge(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), []op.Charge{{Class: "unknown", Count: 1}}); err == nil || fault.From(err).Code != fault.Internal {
 		t.Errorf("a class without a limit: %v, want an error of ours", err)
 	}
 }
 
 func BenchmarkCharge(b *testing.B) {
-	d, _ := newDoor(door.Config{Limits: door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1 << 30}}, time.Now)})
+	d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1 << 30}}, time.Now)})
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		r := httptest.NewRequest("GET", "/", nil)
@@ -182,7 +182,7 @@ func BenchmarkCharge(b *testing.B) {
 
 // BenchmarkManyClients shows what a flood of addresses costs, each seen once.
 func BenchmarkManyClients(b *testing.B) {
-	d, _ := newDoor(door.Config{Limits: door.NewLimits(map[op.Class]door.Quota{op.Lookup: {Anonymous: 60, SignedIn: 60}}, time.Now)})
+	d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 60, SignedIn: 60}}, time.Now)})
 	r := httptest.NewRequest("GET", "/", nil)
 	w := httptest.NewRecorder()
 	charges := []op.Charge{lookups(1)}

@@ -1,10 +1,10 @@
-// Package door is what every door does around an operation: it names and records the request, finds out who calls,
+// Package middleware is what every door does around an operation: it names and records the request, finds out who calls,
 // draws the rate limits, and says in the agreed words what failed.
 //
 // A door mounts its handler inside [Door.Wrap] and then, for each call, asks [Door.Caller], [Door.Charge] and, when
 // something failed, [Door.WriteError]. What is looked up stays with the caller: neither the log, nor the metrics, nor
 // a trace holds a path, a query, a body or a token.
-package door
+package middleware
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package door_test
+package middleware_test
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	m := door.NewMetrics("1.2.3")
-	d, _ := newDoor(door.Config{Metrics: m})
+	m := middleware.NewMetrics("1.2.3")
+	d, _ := newDoor(middleware.Config{Metrics: m})
 	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		door.Note(r.Context(), "search_domain", "")
+		middleware.Note(r.Context(), "search_domain", "")
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/secret-name", nil))
@@ -41,9 +41,9 @@ func TestMetrics(t *testing.T) {
 
 func TestNestedDoorsAreOne(t *testing.T) {
 	t.Parallel()
-	d, log := newDoor(door.Config{})
+	d, log := newDoor(middleware.Config{})
 	var inner string
-	h := d.Wrap(d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inner = door.RequestID(r.Context()) })))
+	h := d.Wrap(d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inner = middleware.RequestID(r.Context()) })))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	if lines := log.lines(t); len(lines) != 1 || lines[0]["id"] != inner || w.Header().Get("X-Request-Id") != inner {
@@ -76,9 +76,9 @@ func (s *span) End(...trace.SpanEndOption) { s.ended = true }
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	var spans tracer
-	d, _ := newDoor(door.Config{Tracer: &spans})
+	d, _ := newDoor(middleware.Config{Tracer: &spans})
 	h := d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		door.Note(r.Context(), "search_domain", "")
+		middleware.Note(r.Context(), "search_domain", "")
 		if trace.SpanFromContext(r.Context()) != spans.spans[0] {
 			t.Error("the span is not in the context")
 		}

@@ -1,4 +1,4 @@
-package door_test
+package middleware_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/door"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 const (
@@ -35,7 +35,7 @@ func (gate) Caller(_ context.Context, token, resource string) (op.Caller, error)
 	case token == "broken":
 		return op.Caller{}, errors.New("dial tcp 10.0.0.1: refused")
 	}
-	return door.NoTokens.Caller(context.Background(), token, resource)
+	return middleware.NoTokens.Caller(context.Background(), token, resource)
 }
 
 // logged collects log lines.
@@ -64,16 +64,16 @@ func (l *logged) lines(t *testing.T) (lines []map[string]any) {
 	return lines
 }
 
-func newDoor(cfg door.Config) (*door.Door, *logged) {
+func newDoor(cfg middleware.Config) (*middleware.Door, *logged) {
 	log := &logged{}
 	cfg.BaseURL, cfg.Gate = base, gate{}
 	cfg.Logger = slog.New(slog.NewJSONHandler(log, nil))
-	return door.New(cfg), log
+	return middleware.New(cfg), log
 }
 
 func TestCaller(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(door.Config{})
+	d, _ := newDoor(middleware.Config{})
 	for _, test := range []struct {
 		name    string
 		headers []string
@@ -108,7 +108,7 @@ func TestCaller(t *testing.T) {
 
 func TestTokensAreGoodAtOneResource(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(door.Config{})
+	d, _ := newDoor(middleware.Config{})
 	r := httptest.NewRequest("GET", "/mcp", nil)
 	r.Header.Set("Authorization", "Bearer good")
 	if _, err := d.Caller(r, base+"/mcp"); !fault.Is(err, fault.InvalidToken) {
@@ -118,7 +118,7 @@ func TestTokensAreGoodAtOneResource(t *testing.T) {
 
 func TestChallenge(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(door.Config{})
+	d, _ := newDoor(middleware.Config{})
 	for _, test := range []struct {
 		name, resource string
 		err            *fault.Error
@@ -149,7 +149,7 @@ func TestChallenge(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(door.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
+	d, _ := newDoor(middleware.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
 	for _, test := range []struct {
 		name, peer string
 		forwarded  []string
@@ -209,7 +209,7 @@ func TestErrorBody(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			d, log := newDoor(door.Config{})
+			d, log := newDoor(middleware.Config{})
 			h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("ETag", `"x"`)
 				w.Header().Set("Cache-Control", "public")
@@ -237,7 +237,7 @@ func TestErrorBody(t *testing.T) {
 
 func TestErrorHeaders(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(door.Config{})
+	d, _ := newDoor(middleware.Config{})
 	w := httptest.NewRecorder()
 	d.WriteError(w, httptest.NewRequest("GET", "/", nil), api, fault.New(fault.RateLimited, "slow").WithRetry(1500*time.Millisecond))
 	if got := w.Header().Get("Retry-After"); w.Code != 429 || got != "2" {
@@ -264,9 +264,9 @@ func TestErrorHeaders(t *testing.T) {
 
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	d, log := newDoor(door.Config{Metrics: door.NewMetrics("1.0.0")})
+	d, log := newDoor(middleware.Config{Metrics: middleware.NewMetrics("1.0.0")})
 	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		door.Note(r.Context(), "search_domain", "")
+		middleware.Note(r.Context(), "search_domain", "")
 		if _, err := d.Caller(r, api); err != nil {
 			d.WriteError(w, r, api, err)
 			return
@@ -313,7 +313,7 @@ func TestPanic(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			d, log := newDoor(door.Config{})
+			d, log := newDoor(middleware.Config{})
 			s := httptest.NewServer(d.Wrap(test.handler))
 			defer s.Close()
 			res, err := http.Get(s.URL)
