@@ -12,7 +12,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
@@ -37,7 +37,7 @@ func TestDryRunIsTheDefaultOfTheToolAlone(t *testing.T) {
 	o := newOffice(t, storetest.Open(t, store.Config{Temporary: true}))
 	front := middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: accounts{}, Logger: slog.New(slog.DiscardHandler)})
 	web := rest.New(rest.Config{Door: front, Set: o.set, Version: tools.APIVersion, MCP: "https://names.example/mcp"})
-	server, err := assistant.New(assistant.Config{Set: o.set, Version: tools.APIVersion, Door: front, Logger: slog.New(slog.DiscardHandler)})
+	server, err := mcp.New(mcp.Config{Set: o.set, Version: tools.APIVersion, Door: front, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

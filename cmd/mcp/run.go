@@ -28,7 +28,7 @@ import (
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/look"
 	"github.com/namewharf/namewharf/tld"
@@ -147,7 +147,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		o.stand.Around = front.Upstream(measured.metrics.Registerer(), measured.tracer)
 	}
 	defer measured.flush()
-	config := assistant.Config{
+	config := mcp.Config{
 		Version: build.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
 		SignIn: `run "mcp login -backend URL" with the base URL of a public API where you have an account, and start this server with the same -backend`,
 	}
@@ -164,7 +164,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 			config.SignIn += fmt.Sprintf(", or leave it out and run %q", "mcp login -backend "+o.backend)
 		}
 	}
-	if _, err := assistant.New(config); err != nil { // a mistake in -tools is found before anything is opened
+	if _, err := mcp.New(config); err != nil { // a mistake in -tools is found before anything is opened
 		return err
 	}
 	if o.backend != "" {
@@ -234,7 +234,7 @@ func (o *options) summary(back *backend.Backend) front.Summary {
 
 // serveBackend serves the operations of the API behind -backend. Over HTTP its callers are anonymous there: a token of
 // theirs would not be meant for it.
-func serveBackend(ctx context.Context, config assistant.Config, o *options, api *remote.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+func serveBackend(ctx context.Context, config mcp.Config, o *options, api *remote.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	config.Set = config.Set.Via(api.Call)
 	o.started = func(w io.Writer) {
 		front.Summary{Program: build.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)
@@ -264,8 +264,8 @@ func describe() *op.Set {
 	return set
 }
 
-func serveStdio(ctx context.Context, config assistant.Config, stdin io.Reader, stdout io.Writer) error {
-	server, err := assistant.New(config)
+func serveStdio(ctx context.Context, config mcp.Config, stdin io.Reader, stdout io.Writer) error {
+	server, err := mcp.New(config)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func serveStdio(ctx context.Context, config assistant.Config, stdin io.Reader, s
 }
 
 // serveHTTP serves the operations in this process, and signs people in unless -issuer names who does.
-func serveHTTP(ctx context.Context, config assistant.Config, o *options, back *backend.Backend, measured watch, stdout io.Writer) error {
+func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *backend.Backend, measured watch, stdout io.Writer) error {
 	base := o.face.BaseURL
 	resources := []string{base, base + "/mcp", base + "/mcp/signed-in"}
 	if o.issuer != "" && o.issuer != base {
@@ -326,8 +326,8 @@ func newDoor(o *options, gate middleware.Gate, log *slog.Logger, measured watch)
 }
 
 // listen serves MCP beside the doors.
-func listen(ctx context.Context, config assistant.Config, o *options, doors map[string]http.Handler, measured watch, stdout io.Writer) error {
-	server, err := assistant.New(config)
+func listen(ctx context.Context, config mcp.Config, o *options, doors map[string]http.Handler, measured watch, stdout io.Writer) error {
+	server, err := mcp.New(config)
 	if err != nil {
 		return err
 	}

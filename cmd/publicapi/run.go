@@ -24,7 +24,7 @@ import (
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/partner"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tools"
@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer partners.Close()
 	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log, users.Accounts.Unconfirmed()...)()
-	mcp, err := assistant.New(assistant.Config{
+	mcp, err := mcp.New(mcp.Config{
 		Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log,
 	})
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	base := "http://" + listener.Addr().String()
-	guard := assistant.NewGuard(middleware.New(middleware.Config{
+	guard := mcp.NewGuard(middleware.New(middleware.Config{
 		BaseURL: base, Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
 	}), nil, nil)
 	guard.Sessions = true // the suite wants requests of the server to the client, which the product never makes
@@ -71,8 +71,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 func fixture() *server.MCPServer {
 	s := server.NewMCPServer("conformance", "1.0.0",
 		server.WithToolCapabilities(true), server.WithPromptCapabilities(true), server.WithResourceCapabilities(true, false),
-		server.WithHooks(assistant.Hooks()), server.WithCompletions(), server.WithLogging(), server.WithElicitation(),
-		server.WithCacheHints(time.Hour.Milliseconds(), mcp.CacheScopePublic),
+		server.WithHooks(mcp.Hooks()), server.WithCompletions(), server.WithLogging(), server.WithElicitation(),
+		server.WithCacheHints(time.Hour.Milliseconds(), mcpgo.CacheScopePublic),
 	)
 	s.EnableSampling()
 	addTools(s)

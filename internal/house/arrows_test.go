@@ -19,12 +19,12 @@ var layers = [][]string{
 	{"lookup", "tld", "market", "account", "event", "ledger", "sale", "audit"},
 	{"tools", "batch", "oauthas", "partner"},
 	{"serve/middleware", "serve/look"},
-	{"serve/rest", "serve/assistant", "serve/pages"},
+	{"serve/rest", "serve/mcp", "serve/pages"},
 	{"cmd/publicapi", "cmd/mcp", "cmd/operator", "examples"},
 }
 
 // doors know operations and failures, and cannot learn what a domain is.
-var doors = []string{"batch", "serve/middleware", "serve/rest", "serve/assistant"}
+var doors = []string{"batch", "serve/middleware", "serve/rest", "serve/mcp"}
 
 type listed struct {
 	ImportPath string

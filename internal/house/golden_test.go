@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tld"
@@ -77,7 +77,7 @@ func TestGoldenOpenAPI(t *testing.T) {
 func toolList(t *testing.T) []byte {
 	t.Helper()
 	set := publicSet()
-	s, err := assistant.New(assistant.Config{
+	s, err := mcp.New(mcp.Config{
 		Set: set, Resources: tools.NewReference(set, tld.DefaultTable()), Version: tools.APIVersion, Door: testDoor(), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

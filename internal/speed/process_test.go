@@ -23,7 +23,7 @@ import (
 	"github.com/namewharf/namewharf/internal/front"
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tools"
@@ -172,7 +172,7 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 		return back.Close()
 	}
 	d := middleware.New(middleware.Config{BaseURL: base, Gate: users.OAuth, Limits: limits, Logger: log, Metrics: middleware.NewMetrics(build.Version()), Now: time.Now})
-	mcp, err := assistant.New(assistant.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log})
+	mcp, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, closer())
 	}

@@ -1,9 +1,9 @@
-// Package assistant serves operations over MCP, the Model Context Protocol: as tools for AI assistants, over streamable
+// Package mcp serves operations over MCP, the Model Context Protocol: as tools for AI assistants, over streamable
 // HTTP and over stdio, in the stateless protocol of 2026-07-28 and in the older ones side by side.
 //
 // Names, descriptions, schemas and annotations of the tools come from the operations; nothing is described twice. The
 // protocol itself is mcp-go's. What mcp-go does not have stands in front of it: see [Guard].
-package assistant
+package mcp
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 func ExampleServer_Handler() {
 	const base = "https://names.example"
 	log := slog.New(slog.DiscardHandler)
-	server, err := assistant.New(assistant.Config{
+	server, err := mcp.New(mcp.Config{
 		Set: operations(), Version: "1.0.0", ReadOnly: true, Logger: log,
 		Door: middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Logger: log}),
 	})
@@ -39,7 +39,7 @@ func ExampleServer_Handler() {
 }
 
 func ExampleServer_Stdio() {
-	server, err := assistant.New(assistant.Config{Set: operations(), Version: "1.0.0", Logger: slog.New(slog.DiscardHandler)})
+	server, err := mcp.New(mcp.Config{Set: operations(), Version: "1.0.0", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
@@ -153,13 +153,13 @@ func (gate) Caller(_ context.Context, token, resource string) (op.Caller, error)
 // A site is a server on loopback.
 type site struct {
 	url    string
-	server *assistant.Server
+	server *mcp.Server
 	log    *lockedBuffer
 }
 
 type option struct {
 	limits map[op.Class]middleware.Quota
-	cfg    assistant.Config
+	cfg    mcp.Config
 }
 
 func open(t testing.TB, o option) *site {
@@ -175,7 +175,7 @@ func open(t testing.TB, o option) *site {
 	}
 	cfg := o.cfg
 	cfg.Set, cfg.Resources, cfg.Version, cfg.Logger, cfg.Door = operations(), documents{}, "1.2.3", logger, middleware.New(doorConfig)
-	server, err := assistant.New(cfg)
+	server, err := mcp.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,29 +385,29 @@ func TestUnknownToolNames(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		cfg  assistant.Config
+		cfg  mcp.Config
 		want string
 	}{
 		{
 			"an unknown tool is named with those there are",
-			assistant.Config{Tools: []string{"whois"}},
+			mcp.Config{Tools: []string{"whois"}},
 			`there is no tool "whois"; there are search_domain, check_domains, whois_lookup, bulk_domains`,
 		},
 		{
 			"one to leave out must exist too",
-			assistant.Config{Exclude: []string{"not_a_tool"}},
+			mcp.Config{Exclude: []string{"not_a_tool"}},
 			`there is no tool "not_a_tool"; there are search_domain, check_domains, whois_lookup, bulk_domains`,
 		},
 		{
 			"something must be left",
-			assistant.Config{Tools: []string{"bulk_domains"}, ReadOnly: true},
+			mcp.Config{Tools: []string{"bulk_domains"}, ReadOnly: true},
 			`no tool is left; there are search_domain, check_domains, whois_lookup, bulk_domains`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.cfg.Set, test.cfg.Logger = operations(), slog.New(slog.DiscardHandler)
-			_, err := assistant.New(test.cfg)
+			_, err := mcp.New(test.cfg)
 			if err == nil || err.Error() != test.want {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
@@ -419,13 +419,13 @@ func TestToolChoice(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		cfg  assistant.Config
+		cfg  mcp.Config
 		want string
 	}{
-		{"all", assistant.Config{}, "bulk_domains check_domains search_domain whois_lookup"},
-		{"those named", assistant.Config{Tools: []string{"whois_lookup", "search_domain"}}, "search_domain whois_lookup"},
-		{"all but some", assistant.Config{Exclude: []string{"whois_lookup"}}, "bulk_domains check_domains search_domain"},
-		{"readers", assistant.Config{ReadOnly: true}, "check_domains search_domain whois_lookup"},
+		{"all", mcp.Config{}, "bulk_domains check_domains search_domain whois_lookup"},
+		{"those named", mcp.Config{Tools: []string{"whois_lookup", "search_domain"}}, "search_domain whois_lookup"},
+		{"all but some", mcp.Config{Exclude: []string{"whois_lookup"}}, "bulk_domains check_domains search_domain"},
+		{"readers", mcp.Config{ReadOnly: true}, "check_domains search_domain whois_lookup"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
@@ -121,7 +121,7 @@ func TestEveryRequestOfTheOtherAddressIsChallenged(t *testing.T) {
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
-	s := open(t, option{cfg: assistant.Config{AllowedOrigins: []string{"https://chat.example"}, AllowedHosts: []string{"mcp.example"}}})
+	s := open(t, option{cfg: mcp.Config{AllowedOrigins: []string{"https://chat.example"}, AllowedHosts: []string{"mcp.example"}}})
 	ask := callBody(legacy, "search_domain", map[string]any{"q": "acme"})
 	long := strings.Repeat(" ", 256<<10-len(ask))
 	for _, test := range []struct {

@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
@@ -52,7 +52,7 @@ func served(b *testing.B) http.Handler {
 		BaseURL: "http://127.0.0.1", Gate: middleware.NoTokens, Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Metrics: middleware.NewMetrics("1"),
 		Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1}, op.Read: {Anonymous: 1 << 30, SignedIn: 1}}, time.Now),
 	})
-	s, err := assistant.New(assistant.Config{Set: set, Version: "1", Door: d, Logger: slog.New(slog.DiscardHandler)})
+	s, err := mcp.New(mcp.Config{Set: set, Version: "1", Door: d, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,9 +62,9 @@ func served(b *testing.B) http.Handler {
 // bare is mcp-go alone with a tool that answers with a body of that size.
 func bare(size int) http.Handler {
 	s := server.NewMCPServer("namewharf", "1")
-	text := mcp.NewToolResultText(strings.Repeat("x", size))
-	s.AddTool(mcp.NewTool("search_domain", mcp.WithString("q")), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{Content: text.Content}, nil
+	text := mcpgo.NewToolResultText(strings.Repeat("x", size))
+	s.AddTool(mcpgo.NewTool("search_domain", mcpgo.WithString("q")), func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		return &mcpgo.CallToolResult{Content: text.Content}, nil
 	})
 	return server.NewStreamableHTTPServer(s, server.WithStateLess(true))
 }

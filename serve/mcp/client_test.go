@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
-	"github.com/mark3labs/mcp-go/mcp"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 )
 
 // A client that others wrote understands us, in both eras over both transports.
@@ -29,7 +29,7 @@ func TestClient(t *testing.T) {
 				t.Cleanup(func() { _ = c.Close() })
 				var mu sync.Mutex
 				reached := 0.0
-				c.OnNotification(func(n mcp.JSONRPCNotification) {
+				c.OnNotification(func(n mcpgo.JSONRPCNotification) {
 					mu.Lock()
 					defer mu.Unlock()
 					if p, ok := n.Params.AdditionalFields["progress"].(float64); ok {
@@ -39,13 +39,13 @@ func TestClient(t *testing.T) {
 				if err := c.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				hello, err := c.Initialize(t.Context(), mcp.InitializeRequest{Params: mcp.InitializeParams{
-					ProtocolVersion: era, ClientInfo: mcp.Implementation{Name: "test", Version: "1"},
+				hello, err := c.Initialize(t.Context(), mcpgo.InitializeRequest{Params: mcpgo.InitializeParams{
+					ProtocolVersion: era, ClientInfo: mcpgo.Implementation{Name: "test", Version: "1"},
 				}})
 				if err != nil || hello.ProtocolVersion != era || hello.Instructions == "" {
 					t.Fatalf("Initialize: got %+v, %v", hello, err)
 				}
-				list, err := c.ListTools(t.Context(), mcp.ListToolsRequest{})
+				list, err := c.ListTools(t.Context(), mcpgo.ListToolsRequest{})
 				if err != nil || len(list.Tools) != 4 {
 					t.Fatalf("ListTools: got %+v, %v", list, err)
 				}
@@ -62,13 +62,13 @@ func TestClient(t *testing.T) {
 
 func useTools(t *testing.T, c *client.Client) {
 	t.Helper()
-	call := func(name string, arguments any, token mcp.ProgressToken) *mcp.CallToolResult {
+	call := func(name string, arguments any, token mcpgo.ProgressToken) *mcpgo.CallToolResult {
 		t.Helper()
-		params := mcp.CallToolParams{Name: name, Arguments: arguments}
+		params := mcpgo.CallToolParams{Name: name, Arguments: arguments}
 		if token != nil {
-			params.Meta = &mcp.Meta{ProgressToken: token}
+			params.Meta = &mcpgo.Meta{ProgressToken: token}
 		}
-		result, err := c.CallTool(t.Context(), mcp.CallToolRequest{Params: params})
+		result, err := c.CallTool(t.Context(), mcpgo.CallToolRequest{Params: params})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -84,21 +84,21 @@ func useTools(t *testing.T, c *client.Client) {
 	if r := call("check_domains", map[string]any{"to": 5}, "tok"); r.IsError || textOf(r) != `{"done":5}` {
 		t.Errorf("check_domains: got %+v", r)
 	}
-	read, err := c.ReadResource(t.Context(), mcp.ReadResourceRequest{Params: mcp.ReadResourceParams{URI: "domains://tlds/com"}})
+	read, err := c.ReadResource(t.Context(), mcpgo.ReadResourceRequest{Params: mcpgo.ReadResourceParams{URI: "domains://tlds/com"}})
 	if err != nil || len(read.Contents) != 1 {
 		t.Errorf("ReadResource: got %+v, %v", read, err)
 	}
-	prompt, err := c.GetPrompt(t.Context(), mcp.GetPromptRequest{Params: mcp.GetPromptParams{Name: "vet_domain", Arguments: map[string]string{"domain": "a.com"}}})
+	prompt, err := c.GetPrompt(t.Context(), mcpgo.GetPromptRequest{Params: mcpgo.GetPromptParams{Name: "vet_domain", Arguments: map[string]string{"domain": "a.com"}}})
 	if err != nil || len(prompt.Messages) != 1 {
 		t.Errorf("GetPrompt: got %+v, %v", prompt, err)
 	}
 }
 
-func textOf(r *mcp.CallToolResult) string {
+func textOf(r *mcpgo.CallToolResult) string {
 	if len(r.Content) != 1 {
 		return ""
 	}
-	text, _ := r.Content[0].(mcp.TextContent)
+	text, _ := r.Content[0].(mcpgo.TextContent)
 	return text.Text
 }
 
@@ -113,7 +113,7 @@ func dialHTTP(t *testing.T) transport.Interface {
 
 func dialStdio(t *testing.T) transport.Interface {
 	t.Helper()
-	s, err := assistant.New(assistant.Config{Set: operations(), Resources: documents{}, Version: "1", Logger: slog.New(slog.DiscardHandler)})
+	s, err := mcp.New(mcp.Config{Set: operations(), Resources: documents{}, Version: "1", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
@@ -43,7 +43,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			for _, era := range []string{legacy, modern} {
 				synctest.Test(t, func(t *testing.T) {
 					log := slog.New(slog.DiscardHandler)
-					s, err := assistant.New(assistant.Config{
+					s, err := mcp.New(mcp.Config{
 						Set: operations(), Resources: documents{}, Version: "1", Logger: log,
 						Door: middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Gate: gate{}, Logger: log}),
 					})
@@ -80,7 +80,7 @@ func TestStdioGraces(t *testing.T) {
 		want time.Duration
 	}{{0, 0}, {799, 799 * time.Millisecond}, {801, 800 * time.Millisecond}, {60_000, 800 * time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := assistant.New(assistant.Config{Set: operations(), Version: "1", Logger: slog.New(slog.DiscardHandler)})
+			s, err := mcp.New(mcp.Config{Set: operations(), Version: "1", Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}

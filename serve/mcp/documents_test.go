@@ -1,11 +1,11 @@
-package assistant_test
+package mcp_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 )
 
 func TestResources(t *testing.T) {
@@ -134,7 +134,7 @@ func TestCompletion(t *testing.T) {
 
 func TestPrompts(t *testing.T) {
 	t.Parallel()
-	s := open(t, option{cfg: assistant.Config{}})
+	s := open(t, option{cfg: mcp.Config{}})
 	eachEra(t, func(t *testing.T, era string) {
 		var list struct {
 			Prompts []struct {

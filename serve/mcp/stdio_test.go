@@ -1,4 +1,4 @@
-package assistant_test
+package mcp_test
 
 import (
 	"bufio"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/op"
-	"github.com/namewharf/namewharf/serve/assistant"
+	"github.com/namewharf/namewharf/serve/mcp"
 )
 
 // A terminal is a client on stdio.
@@ -28,7 +28,7 @@ type terminal struct {
 func start(ctx context.Context, t *testing.T, caller op.Caller) *terminal {
 	t.Helper()
 	term := &terminal{t: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
-	s, err := assistant.New(assistant.Config{
+	s, err := mcp.New(mcp.Config{
 		Set: operations(), Resources: documents{}, Version: "1.2.3", Logger: slog.New(slog.NewTextHandler(term.log, nil)),
 		Caller: func(context.Context) (op.Caller, error) { return caller, nil }, SignIn: "set the token and start again",
 	})
