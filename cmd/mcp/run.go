@@ -30,7 +30,7 @@ import (
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
-	"github.com/namewharf/namewharf/serve/look"
+	"github.com/namewharf/namewharf/serve/static"
 	"github.com/namewharf/namewharf/tld"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -308,7 +308,7 @@ func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *backend
 		return err
 	}
 	doors := users.Doors(config.Door, o.signIn.Signup.Value, users.Names)
-	doors[look.StylePath], doors[look.IconPath] = look.Handler(), look.Handler()
+	doors[static.StylePath], doors[static.IconPath] = static.Handler(), static.Handler()
 	doors["/{$}"] = http.RedirectHandler("/account", http.StatusSeeOther) // there is no other first page here
 	return listen(ctx, config, o, doors, measured, stdout)
 }

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"op"},
 	{"lookup", "tld", "market", "account", "event", "ledger", "sale", "audit"},
 	{"tools", "batch", "oauthas", "partner"},
-	{"serve/middleware", "serve/look"},
+	{"serve/middleware", "serve/static"},
 	{"serve/rest", "serve/mcp", "serve/pages"},
 	{"cmd/publicapi", "cmd/mcp", "cmd/operator", "examples"},
 }

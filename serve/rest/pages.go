@@ -18,7 +18,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/middleware"
-	"github.com/namewharf/namewharf/serve/look"
+	"github.com/namewharf/namewharf/serve/static"
 )
 
 //go:embed assets
@@ -51,9 +51,9 @@ func (s *server) addPages(cfg Config) {
 	const html, css, js = "text/html; charset=utf-8", "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 	for _, p := range []page{
 		{"/{$}", html, plainPolicy, render("landing.html", about)},
-		{look.StylePath, css, plainPolicy, look.Style},
-		{look.IconPath, "image/svg+xml", plainPolicy, look.Icon},
-		{"/favicon.ico", "image/svg+xml", plainPolicy, look.Icon}, // which browsers ask for without being told
+		{static.StylePath, css, plainPolicy, static.Style},
+		{static.IconPath, "image/svg+xml", plainPolicy, static.Icon},
+		{"/favicon.ico", "image/svg+xml", plainPolicy, static.Icon}, // which browsers ask for without being told
 		{"/robots.txt", "text/plain; charset=utf-8", plainPolicy, []byte(robots)},
 		{"/openapi.json", "application/json", plainPolicy, spec},
 		{"/llms.txt", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about)},

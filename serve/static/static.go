@@ -1,5 +1,5 @@
-// Package look is how all pages look: one style sheet, and the icon.
-package look
+// Package static is how all pages look: one style sheet, and the icon.
+package static
 
 import (
 	_ "embed"
