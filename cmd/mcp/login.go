@@ -8,7 +8,7 @@ import (
 	"net"
 	"net/url"
 
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/remote"
 	"github.com/namewharf/namewharf/internal/signin"
 	"github.com/namewharf/namewharf/op"
@@ -59,7 +59,7 @@ func command(ctx context.Context, word string, o *options, environ func(string) 
 // person who signed in, else anonymously. Over HTTP callers are anonymous.
 func remoteAPI(o *options, token string, environ func(string) (string, bool)) (*remote.API, error) {
 	u, err := url.Parse(o.backend)
-	if token != "" || o.face.Addr != "" || err != nil || u.Scheme == "http" && !front.Loopback(net.JoinHostPort(u.Hostname(), "80")) {
+	if token != "" || o.face.Addr != "" || err != nil || u.Scheme == "http" && !httpserver.Loopback(net.JoinHostPort(u.Hostname(), "80")) {
 		return remote.New(o.backend, token)
 	}
 	login, err := loginOf(o.backend, environ)

@@ -21,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/build"
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/internal/remote"
 	"github.com/namewharf/namewharf/internal/retention"
@@ -42,7 +42,7 @@ const tokenVariable = "NAMEWHARF_TOKEN"
 // options are the flags.
 type options struct {
 	stand          backend.Config
-	face           *front.Settings
+	face           *httpserver.Settings
 	backend        string
 	issuer         string
 	signIn         *people.Settings
@@ -57,7 +57,7 @@ type options struct {
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
 	o := &options{}
 	fs := flag.NewFlagSet("mcp", flag.ContinueOnError)
-	o.face = front.Flags(fs, "http", "", "`host:port` to serve HTTP on; port 0 picks one (default stdio)")
+	o.face = httpserver.Flags(fs, "http", "", "`host:port` to serve HTTP on; port 0 picks one (default stdio)")
 	fs.StringVar(&o.backend, "backend", "", "base `URL` of a public API to call instead of looking names up in this process")
 	fs.Var(&o.tools, "tools", "`names` of the only tools to offer, separated by commas")
 	fs.Var(&o.exclude, "exclude-tools", "`names` of tools not to offer, separated by commas")
@@ -88,7 +88,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 		return nil, fmt.Errorf("%s needs -backend with the base URL of a public API", o.word)
 	case o.backend != "" && (o.stand.Demo || o.stand.RegistryFile != ""):
 		return nil, errors.New("-backend looks names up elsewhere; leave -demo and -registry out")
-	case o.stand.Demo && o.face.Addr != "" && !front.Loopback(o.face.Addr):
+	case o.stand.Demo && o.face.Addr != "" && !httpserver.Loopback(o.face.Addr):
 		return nil, errors.New("-demo needs a loopback address such as -http 127.0.0.1:8081")
 	case o.backend != "" && o.issuer != "":
 		return nil, errors.New("-issuer goes with the store of the public API, not with -backend")
@@ -141,10 +141,10 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if o.face.Addr == "" {
 		token, _ = environ(tokenVariable)
 	} else {
-		if measured.tracer, measured.flush, err = front.Tracer(ctx, "mcp", environ); err != nil {
+		if measured.tracer, measured.flush, err = httpserver.Tracer(ctx, "mcp", environ); err != nil {
 			return err
 		}
-		o.stand.Around = front.Upstream(measured.metrics.Registerer(), measured.tracer)
+		o.stand.Around = httpserver.Upstream(measured.metrics.Registerer(), measured.tracer)
 	}
 	defer measured.flush()
 	config := mcp.Config{
@@ -217,7 +217,7 @@ func (o *options) links() [][2]string {
 }
 
 // summary is what the program says of itself at its start.
-func (o *options) summary(back *backend.Backend) front.Summary {
+func (o *options) summary(back *backend.Backend) httpserver.Summary {
 	s := o.stand.Summary(back, build.Line("mcp"))
 	s.Links = o.links()
 	if o.face.Addr == "" {
@@ -237,7 +237,7 @@ func (o *options) summary(back *backend.Backend) front.Summary {
 func serveBackend(ctx context.Context, config mcp.Config, o *options, api *remote.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	config.Set = config.Set.Via(api.Call)
 	o.started = func(w io.Writer) {
-		front.Summary{Program: build.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)
+		httpserver.Summary{Program: build.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)
 	}
 	config.Resources = tools.NewReference(config.Set, tld.DefaultTable())
 	if o.face.Addr == "" {

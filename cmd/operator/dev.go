@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/integrator"
 )
 
@@ -181,7 +181,7 @@ func devListen(ctx context.Context, d *desk, _ []string) error {
 		o.webhookSecret, _ = d.environ(webhookSecretVariable)
 	}
 	switch {
-	case !front.Loopback(o.addr):
+	case !httpserver.Loopback(o.addr):
 		return usagef("-addr must be on loopback; to be reached from elsewhere, let a tunnel end there and give its -url")
 	case o.statusCode != 0 && (o.statusCode < 200 || o.statusCode > 599):
 		return usagef("-status-code must be from 200 to 599")

@@ -19,7 +19,7 @@ import (
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/build"
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
@@ -32,7 +32,7 @@ import (
 
 // options are the flags.
 type options struct {
-	face     *front.Settings
+	face     *httpserver.Settings
 	stand    backend.Config
 	signIn   *people.Settings
 	webhooks *settings.Networks // private addresses to which events may be sent
@@ -41,7 +41,7 @@ type options struct {
 
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
 	fs := flag.NewFlagSet("publicapi", flag.ContinueOnError)
-	o := &options{face: front.Flags(fs, "addr", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks one")}
+	o := &options{face: httpserver.Flags(fs, "addr", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks one")}
 	o.stand.StoreFlags(fs, defaultData)
 	o.stand.LookupFlags(fs)
 	o.stand.KeysFlag(fs)
@@ -57,7 +57,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 		return nil, err
 	case len(words) > 0:
 		return nil, errors.New("takes flags only; -h lists them")
-	case o.stand.Demo && !front.Loopback(o.face.Addr):
+	case o.stand.Demo && !httpserver.Loopback(o.face.Addr):
 		return nil, errors.New("-demo needs a loopback -addr such as 127.0.0.1:8080")
 	}
 	if o.stand.Demo && len(*o.webhooks) == 0 {
@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	log := face.Logger(stderr)
-	tracer, flush, err := front.Tracer(ctx, "publicapi", environ)
+	tracer, flush, err := httpserver.Tracer(ctx, "publicapi", environ)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 
 	limits := face.Limits(time.Now)
 	metrics := middleware.NewMetrics(build.Version())
-	stand.Environ, stand.Logger, stand.Now, stand.Around = environ, log, time.Now, front.Upstream(metrics.Registerer(), tracer)
+	stand.Environ, stand.Logger, stand.Now, stand.Around = environ, log, time.Now, httpserver.Upstream(metrics.Registerer(), tracer)
 	back, err := backend.Open(ctx, stand, defaultData)
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
@@ -167,7 +167,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 }
 
 // summary is what the program says of itself at its start.
-func summary(o *options, stand backend.Config, back *backend.Backend) front.Summary {
+func summary(o *options, stand backend.Config, back *backend.Backend) httpserver.Summary {
 	s, base := stand.Summary(back, build.Line("publicapi")), o.face.BaseURL
 	s.Links = [][2]string{
 		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + people.SignInPath},

@@ -4,17 +4,17 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/store"
 )
 
 // Summary says of a backend that was opened with the configuration where its data is and what to back up. Fill in the rest.
-func (c *Config) Summary(b *Backend, program string) front.Summary {
+func (c *Config) Summary(b *Backend, program string) httpserver.Summary {
 	data := b.Data
 	if abs, err := filepath.Abs(data); err == nil {
 		data = abs
 	}
-	s := front.Summary{Program: program, Store: "SQLite in " + data, Off: []string{"zone index: there is none yet"}}
+	s := httpserver.Summary{Program: program, Store: "SQLite in " + data, Off: []string{"zone index: there is none yet"}}
 	copied := "operator db backup FILE"
 	if b.DB.Engine() == store.Postgres {
 		s.Store, copied = "PostgreSQL"+place(c.DB)+", the price list in "+data, "pg_dump of the database"

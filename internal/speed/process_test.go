@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/backend"
 	"github.com/namewharf/namewharf/internal/build"
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/people"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
@@ -107,7 +107,7 @@ func serve(what, with string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	fs := flag.NewFlagSet(what, flag.ContinueOnError)
-	face := front.Flags(fs, "addr", "127.0.0.1:0", "")
+	face := httpserver.Flags(fs, "addr", "127.0.0.1:0", "")
 	if err := fs.Parse(nil); err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package front is how a program faces the network: its address, its base URL, its limits and its end.
-package front
+// Package httpserver is how a program faces the network: its address, its base URL, its limits and its end.
+package httpserver
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package front_test
+package httpserver_test
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 )
 
 func TestUpstreamCountsOutcomesWithinBounds(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	around := front.Upstream(registry, nil)
+	around := httpserver.Upstream(registry, nil)
 	for _, code := range []string{"200", "200", "299", "made up by a host"} {
 		_, done := around(t.Context(), "rdap", "rdap.example")
 		done(code)

@@ -1,4 +1,4 @@
-package front_test
+package httpserver_test
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/settings"
 )
 
 // face parses flags as a program would.
-func face(t *testing.T, args ...string) *front.Settings {
+func face(t *testing.T, args ...string) *httpserver.Settings {
 	t.Helper()
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
-	s := front.Flags(fs, "addr", "127.0.0.1:0", "where")
+	s := httpserver.Flags(fs, "addr", "127.0.0.1:0", "where")
 	if _, err := settings.Parse(fs, args, func(string) (string, bool) { return "", false }, io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestLoopback(t *testing.T) {
 		"127.0.0.1:8080": true, "127.9.9.9:0": true, "[::1]:8080": true, "localhost:0": true, "[::ffff:127.0.0.1]:1": true,
 		":8080": false, "0.0.0.0:8080": false, "[::]:8080": false, "192.0.2.1:80": false, "localhost.example:80": false, "127.0.0.1": false, "": false,
 	} {
-		if got := front.Loopback(addr); got != want {
+		if got := httpserver.Loopback(addr); got != want {
 			t.Errorf("Loopback(%q) = %t, want %t", addr, got, want)
 		}
 	}

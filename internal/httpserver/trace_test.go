@@ -1,4 +1,4 @@
-package front_test
+package httpserver_test
 
 import (
 	"io"
@@ -12,7 +12,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/namewharf/namewharf/internal/front"
+	"github.com/namewharf/namewharf/internal/httpserver"
 )
 
 func TestTracerPostsSpansToTheCollector(t *testing.T) {
@@ -28,7 +28,7 @@ func TestTracerPostsSpansToTheCollector(t *testing.T) {
 	}))
 	defer collector.Close()
 	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=abc"}
-	tracer, flush, err := front.Tracer(t.Context(), "test", func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	tracer, flush, err := httpserver.Tracer(t.Context(), "test", func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +50,12 @@ func TestTracerPostsSpansToTheCollector(t *testing.T) {
 
 func TestWithoutACollectorThereIsNoTracer(t *testing.T) {
 	t.Parallel()
-	tracer, flush, err := front.Tracer(t.Context(), "test", func(string) (string, bool) { return "", false })
+	tracer, flush, err := httpserver.Tracer(t.Context(), "test", func(string) (string, bool) { return "", false })
 	if err != nil || tracer != nil {
 		t.Errorf("got %v, %v", tracer, err)
 	}
 	flush()
-	if _, _, err := front.Tracer(t.Context(), "test", func(string) (string, bool) { return "collector:4318", true }); err == nil {
+	if _, _, err := httpserver.Tracer(t.Context(), "test", func(string) (string, bool) { return "collector:4318", true }); err == nil {
 		t.Error("an endpoint that is no URL is taken")
 	}
 }
