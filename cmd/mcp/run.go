@@ -19,7 +19,7 @@ import (
 
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/people"
@@ -41,7 +41,7 @@ const tokenVariable = "NAMEWHARF_TOKEN"
 
 // options are the flags.
 type options struct {
-	stand          backend.Config
+	stand          app.Config
 	face           *httpserver.Settings
 	backend        string
 	issuer         string
@@ -175,7 +175,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return serveBackend(ctx, config, o, api, measured, stdin, stdout, stderr)
 	}
 	o.stand.Environ, o.stand.Logger, o.stand.Now = environ, log, time.Now
-	back, err := backend.Open(ctx, o.stand, dataDir(environ))
+	back, err := app.Open(ctx, o.stand, dataDir(environ))
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
 	}
@@ -217,7 +217,7 @@ func (o *options) links() [][2]string {
 }
 
 // summary is what the program says of itself at its start.
-func (o *options) summary(back *backend.Backend) httpserver.Summary {
+func (o *options) summary(back *app.Backend) httpserver.Summary {
 	s := o.stand.Summary(back, build.Line("mcp"))
 	s.Links = o.links()
 	if o.face.Addr == "" {
@@ -277,7 +277,7 @@ func serveStdio(ctx context.Context, config mcp.Config, stdin io.Reader, stdout 
 }
 
 // serveHTTP serves the operations in this process, and signs people in unless -issuer names who does.
-func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *backend.Backend, measured watch, stdout io.Writer) error {
+func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.Backend, measured watch, stdout io.Writer) error {
 	base := o.face.BaseURL
 	resources := []string{base, base + "/mcp", base + "/mcp/signed-in"}
 	if o.issuer != "" && o.issuer != base {

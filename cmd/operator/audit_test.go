@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/audit"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/integrator"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
@@ -40,7 +40,7 @@ func partnerService(t *testing.T, db *store.DB, data string) (base string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	keys, err := new(backend.Config).Keys(nothing, data, slog.New(slog.DiscardHandler))
+	keys, err := new(app.Config).Keys(nothing, data, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -42,7 +42,7 @@ func (d *desk) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error
 	if err != nil {
 		return nil, err
 	}
-	if _, err := backend.Secret(ctx, db, keys); err != nil {
+	if _, err := app.Secret(ctx, db, keys); err != nil {
 		return nil, usageError{err}
 	}
 	return keys, nil

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/market"
@@ -192,7 +192,7 @@ func TestPricing(t *testing.T) {
 	price := func(suffix string, a tld.Action) int64 {
 		t.Helper()
 		prices := tld.NewPrices(tld.DefaultBook())
-		if err := prices.Load(filepath.Join(data, backend.PricesFile)); err != nil {
+		if err := prices.Load(filepath.Join(data, app.PricesFile)); err != nil {
 			t.Fatal(err)
 		}
 		p, err := prices.Price(fqdn.MustParse(suffix), a)
@@ -427,7 +427,7 @@ func TestDryRunsAgree(t *testing.T) {
 		data := newStore(t)
 		args = append(args, "-data", data, "-json")
 		_, _, dry := programtest.Run(t, nil, append(args, "-dry-run")...)
-		if left, _ := filepath.Glob(filepath.Join(data, backend.PricesFile)); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(data, app.PricesFile)); len(left) > 0 {
 			t.Errorf("%s: the dry run changed something", name)
 		}
 		_, _, real := programtest.Run(t, nil, args...)

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tld"
 )
@@ -48,7 +48,7 @@ func importPrices(ctx context.Context, d *desk, args []string) error {
 	if _, err := os.Stat(d.data); err != nil { // with PostgreSQL it need not be there
 		return usagef("there is no directory %s; -data names the one that the service runs on", d.data)
 	}
-	path := filepath.Join(d.data, backend.PricesFile)
+	path := filepath.Join(d.data, app.PricesFile)
 	before, wrong, err := readPrices(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -64,7 +64,7 @@ func importPrices(ctx context.Context, d *desk, args []string) error {
 	}
 	save := func(tx store.Tx) error { // the file changes last, so that there is no change without its line
 		details := map[string]any{"source": filepath.Base(args[0]), "imported": book.Len(), "bad": len(bad), "suffixes": merged.Len()}
-		if err := d.author().Record(ctx, tx, "pricing.import", backend.PricesFile, details); err != nil {
+		if err := d.author().Record(ctx, tx, "pricing.import", app.PricesFile, details); err != nil {
 			return err
 		}
 		return merged.Save(path)

@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/sale"
@@ -83,7 +83,7 @@ type options struct {
 	data, db, env  string
 	email, baseURL string
 
-	keys                     backend.Config // only the key file
+	keys                     app.Config // only the key file
 	name, partner, scopes    string
 	reason, as, subject      string
 	actor, action, since     string

@@ -17,7 +17,7 @@ import (
 
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/batch"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/people"
@@ -33,7 +33,7 @@ import (
 // options are the flags.
 type options struct {
 	face     *httpserver.Settings
-	stand    backend.Config
+	stand    app.Config
 	signIn   *people.Settings
 	webhooks *settings.Networks // private addresses to which events may be sent
 	keep     *retention.Settings
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	limits := face.Limits(time.Now)
 	metrics := middleware.NewMetrics(build.Version())
 	stand.Environ, stand.Logger, stand.Now, stand.Around = environ, log, time.Now, httpserver.Upstream(metrics.Registerer(), tracer)
-	back, err := backend.Open(ctx, stand, defaultData)
+	back, err := app.Open(ctx, stand, defaultData)
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
 	}
@@ -167,7 +167,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 }
 
 // summary is what the program says of itself at its start.
-func summary(o *options, stand backend.Config, back *backend.Backend) httpserver.Summary {
+func summary(o *options, stand app.Config, back *app.Backend) httpserver.Summary {
 	s, base := stand.Summary(back, build.Line("publicapi")), o.face.BaseURL
 	s.Links = [][2]string{
 		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + people.SignInPath},

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/namewharf/namewharf/batch"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -53,7 +53,7 @@ func answersOf(t *testing.T, registry string, requests ...string) map[int]json.R
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	b, err := backend.Open(t.Context(), backend.Config{RegistryFile: file, BootstrapURL: "off", Logger: log, Now: time.Now}, t.TempDir())
+	b, err := app.Open(t.Context(), app.Config{RegistryFile: file, BootstrapURL: "off", Logger: log, Now: time.Now}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/store"
@@ -65,7 +65,7 @@ func (s *Settings) Off() (lines []string) {
 // Config is what sign-in needs beside its flags.
 type Config struct {
 	*Settings
-	Backend   *backend.Backend
+	Backend   *app.Backend
 	Issuer    string   // the public address of the service, without a slash at the end
 	Resources []string // below the issuer that tokens are for, beside itself
 	Unlimited bool     // nobody is slowed down
@@ -123,7 +123,7 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 }
 
 // NewNames returns the portfolios of a backend.
-func NewNames(back *backend.Backend, log *slog.Logger) *portfolio.Portfolio {
+func NewNames(back *app.Backend, log *slog.Logger) *portfolio.Portfolio {
 	return portfolio.New(portfolio.Config{
 		DB: back.DB, Suffixes: back.Lookup.Suffixes(), DNS: back.Lookup, Registry: tools.RegistryOf(back.Lookup),
 		Market: tools.MarketOf(back.Market, back.DB.Now), Logger: log,

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/account"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/serve/middleware"
@@ -37,9 +37,9 @@ func flagged(t *testing.T, args ...string) *Settings {
 var silent = slog.New(slog.DiscardHandler)
 
 // demo is a backend on a store of its own.
-func demo(t *testing.T) *backend.Backend {
+func demo(t *testing.T) *app.Backend {
 	t.Helper()
-	back, err := backend.Open(t.Context(), backend.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())
+	back, err := app.Open(t.Context(), app.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

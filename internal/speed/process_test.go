@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/batch"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/people"
@@ -183,9 +183,9 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 }
 
 // open opens the demo's backend, or one over a registry file, and the operations on it.
-func open(ctx context.Context, base, registryFile string) (*backend.Backend, *op.Set, error) {
-	cfg := backend.Config{Demo: true, RegistryFile: registryFile, BootstrapURL: "off", Logger: slog.New(slog.DiscardHandler), Now: time.Now}
-	back, err := backend.Open(ctx, cfg, "")
+func open(ctx context.Context, base, registryFile string) (*app.Backend, *op.Set, error) {
+	cfg := app.Config{Demo: true, RegistryFile: registryFile, BootstrapURL: "off", Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	back, err := app.Open(ctx, cfg, "")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,6 @@
-// Package backend opens what the operations stand on, for every program alike: the store, the market, the suffixes
+// Package app opens what the operations stand on, for every program alike: the store, the market, the suffixes
 // and the look-up service, or the demo's own registry.
-package backend
+package app
 
 import (
 	"context"

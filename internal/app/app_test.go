@@ -1,4 +1,4 @@
-package backend_test
+package app_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/backend"
+	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
@@ -27,9 +27,9 @@ import (
 )
 
 // config parses flags as a program would, with a log that is dropped and no refresh.
-func config(t *testing.T, args ...string) backend.Config {
+func config(t *testing.T, args ...string) app.Config {
 	t.Helper()
-	cfg := backend.Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	cfg := app.Config{Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
 	cfg.StoreFlags(fs, "nowhere")
 	cfg.LookupFlags(fs)
@@ -40,9 +40,9 @@ func config(t *testing.T, args ...string) backend.Config {
 	return cfg
 }
 
-func open(t *testing.T, cfg backend.Config, dir string) *backend.Backend {
+func open(t *testing.T, cfg app.Config, dir string) *app.Backend {
 	t.Helper()
-	b, err := backend.Open(t.Context(), cfg, dir)
+	b, err := app.Open(t.Context(), cfg, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,14 +150,14 @@ func TestOpenRefuses(t *testing.T) {
 		var log bytes.Buffer
 		cfg := config(t, args...)
 		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		b, err := backend.Open(t.Context(), cfg, filepath.Join(t.TempDir(), "data"))
+		b, err := app.Open(t.Context(), cfg, filepath.Join(t.TempDir(), "data"))
 		if err == nil || b != nil || strings.Contains(err.Error(), "\n") || log.Len() > 0 {
 			t.Errorf("%q: %v, log %s; want one line and nothing in the log", args, err, &log)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := backend.Open(ctx, config(t), t.TempDir()); err == nil {
+	if _, err := app.Open(ctx, config(t), t.TempDir()); err == nil {
 		t.Error("opened though the context was over")
 	}
 }
@@ -165,7 +165,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestPricesAreWatched(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, backend.PricesFile)
+	path := filepath.Join(dir, app.PricesFile)
 	if err := os.WriteFile(path, []byte("suffix,register,as_of\ncom,4321,2026-11-01\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
