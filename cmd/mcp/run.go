@@ -22,7 +22,7 @@ import (
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/httpserver"
-	"github.com/namewharf/namewharf/internal/people"
+	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/internal/remote"
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
@@ -45,7 +45,7 @@ type options struct {
 	face           *httpserver.Settings
 	backend        string
 	issuer         string
-	signIn         *people.Settings
+	signIn         *identity.Settings
 	keep           *retention.Settings
 	tools, exclude settings.List
 	readOnly       bool
@@ -66,7 +66,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.stand.LookupFlags(fs)
 	o.stand.KeysFlag(fs)
 	fs.StringVar(&o.issuer, "issuer", "", "base `URL` of the public API that signs people in, on the same store (default with -http: this server)")
-	o.signIn = people.Flags(fs)
+	o.signIn = identity.Flags(fs)
 	o.keep = retention.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
 	if errors.Is(err, flag.ErrHelp) {
@@ -185,7 +185,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer back.Close()
 	o.started = func(w io.Writer) { o.summary(back).Print(w) }
 	config.Set = tools.New(tools.Config{
-		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: people.NewNames(back, log),
+		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: identity.NewNames(back, log),
 		BaseURL: o.face.BaseURL, Secret: back.Secret, Now: time.Now,
 	})
 	batch.Add(config.Set)
@@ -225,7 +225,7 @@ func (o *options) summary(back *app.Backend) httpserver.Summary {
 		return s
 	}
 	if o.issuer == "" {
-		s.Links = append(s.Links, [2]string{"sign in", o.face.BaseURL + people.SignInPath})
+		s.Links = append(s.Links, [2]string{"sign in", o.face.BaseURL + identity.SignInPath})
 		s.Off = append(o.signIn.Off(), s.Off...)
 	}
 	s.Off = append(s.Off, o.face.Off()...)
@@ -289,13 +289,13 @@ func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.Bac
 		if config.Door, err = newDoor(o, gate, config.Logger, measured); err != nil {
 			return err
 		}
-		doors, err := people.Documents(config.Door, o.issuer, resources)
+		doors, err := identity.Documents(config.Door, o.issuer, resources)
 		if err != nil {
 			return err
 		}
 		return listen(ctx, config, o, doors, measured, stdout)
 	}
-	users, err := people.Open(ctx, people.Config{
+	users, err := identity.Open(ctx, identity.Config{
 		Settings: o.signIn, Backend: back, Issuer: base, Resources: resources[1:], Unlimited: o.face.Limits(time.Now) == nil,
 		Address: func(r *http.Request) netip.Addr { return config.Door.Address(r) }, Logger: config.Logger, Now: time.Now,
 	})
@@ -338,5 +338,5 @@ func listen(ctx context.Context, config mcp.Config, o *options, doors map[string
 	nothing := config.Door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		config.Door.WriteError(w, r, base, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", base))
 	}))
-	return o.face.Serve(ctx, people.ByPath(doors, nothing), measured.metrics.Handler(), config.Logger, stdout, func() { o.started(stdout) })
+	return o.face.Serve(ctx, identity.ByPath(doors, nothing), measured.metrics.Handler(), config.Logger, stdout, func() { o.started(stdout) })
 }

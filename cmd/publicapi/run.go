@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/httpserver"
-	"github.com/namewharf/namewharf/internal/people"
+	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/partner"
@@ -34,7 +34,7 @@ import (
 type options struct {
 	face     *httpserver.Settings
 	stand    app.Config
-	signIn   *people.Settings
+	signIn   *identity.Settings
 	webhooks *settings.Networks // private addresses to which events may be sent
 	keep     *retention.Settings
 }
@@ -45,7 +45,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.stand.StoreFlags(fs, defaultData)
 	o.stand.LookupFlags(fs)
 	o.stand.KeysFlag(fs)
-	o.signIn = people.Flags(fs)
+	o.signIn = identity.Flags(fs)
 	o.webhooks = settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
 	o.keep = retention.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
@@ -109,7 +109,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 
 	mcpURL, signedIn := face.BaseURL+"/mcp", face.BaseURL+"/mcp/signed-in"
 	var d *middleware.Door // asks users who calls; they ask it from where
-	users, err := people.Open(ctx, people.Config{
+	users, err := identity.Open(ctx, identity.Config{
 		Settings: o.signIn, Backend: back, Issuer: face.BaseURL, Resources: []string{face.BaseURL + "/api", mcpURL, signedIn},
 		Unlimited: limits == nil, Address: func(r *http.Request) netip.Addr { return d.Address(r) }, Logger: log, Now: time.Now,
 	})
@@ -156,7 +156,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 			return err
 		}
 	}
-	return face.Serve(ctx, people.ByPath(doors, api), metrics.Handler(), log, stdout, func() {
+	return face.Serve(ctx, identity.ByPath(doors, api), metrics.Handler(), log, stdout, func() {
 		summary(o, stand, back).Print(stdout)
 		greet()
 		// What opening took is garbage now, and an idle server would hold it for minutes; pools let go of theirs only
@@ -170,7 +170,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 func summary(o *options, stand app.Config, back *app.Backend) httpserver.Summary {
 	s, base := stand.Summary(back, build.Line("publicapi")), o.face.BaseURL
 	s.Links = [][2]string{
-		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + people.SignInPath},
+		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + identity.SignInPath},
 	}
 	s.Off = slices.Concat(o.signIn.Off(), o.face.Off(), s.Off)
 	return s

@@ -21,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/httpserver"
-	"github.com/namewharf/namewharf/internal/people"
+	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
@@ -160,8 +160,8 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 	limits := middleware.NewLimits(map[op.Class]middleware.Quota{
 		op.Lookup: {Anonymous: plenty, SignedIn: plenty}, op.Read: {Anonymous: plenty, SignedIn: plenty}, op.Page: {Anonymous: plenty, SignedIn: plenty},
 	}, time.Now)
-	settings := people.Flags(flag.NewFlagSet("speed", flag.ContinueOnError))
-	users, err := people.Open(ctx, people.Config{
+	settings := identity.Flags(flag.NewFlagSet("speed", flag.ContinueOnError))
+	users, err := identity.Open(ctx, identity.Config{
 		Settings: settings, Backend: back, Issuer: base, Resources: []string{base + "/api"}, Unlimited: true, Logger: log, Now: time.Now,
 	})
 	if err != nil {
@@ -179,7 +179,7 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 	doors := users.Doors(d, settings.Signup.Value, users.Names)
 	doors["/mcp"] = mcp.Handler(base+"/mcp", false)
 	api := rest.New(rest.Config{Door: d, Set: set, Version: build.Version(), MCP: base + "/mcp", Ready: back.Ready})
-	return people.ByPath(doors, api), closer, nil
+	return identity.ByPath(doors, api), closer, nil
 }
 
 // open opens the demo's backend, or one over a registry file, and the operations on it.

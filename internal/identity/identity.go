@@ -1,6 +1,6 @@
-// Package people opens what sign-in stands on, for every program alike: accounts, the authorization server and the
+// Package identity opens what sign-in stands on, for every program alike: accounts, the authorization server and the
 // portfolios of names.
-package people
+package identity
 
 import (
 	"context"
