@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/programtest"
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
 // offer asks for the real price of a name that the demo sells. It asks no registry.
@@ -57,7 +57,7 @@ func wantPrice(t *testing.T, what, address, token string, good bool) {
 }
 
 // wantDocument checks the metadata of a resource.
-func wantDocument(t *testing.T, at *signintest.Server, path, resource, issuer string) {
+func wantDocument(t *testing.T, at *oauthtest.Server, path, resource, issuer string) {
 	t.Helper()
 	a := at.Get("/.well-known/oauth-protected-resource" + path)
 	var document struct {
@@ -75,7 +75,7 @@ func TestOwnIssuer(t *testing.T) {
 	t.Parallel()
 	p, _ := start(t, nil, "-demo", "-http", "127.0.0.1:0", "-rate-limits", "off")
 	base := p.Listening()
-	town := &signintest.Server{TB: t, Base: base}
+	town := &oauthtest.Server{TB: t, Base: base}
 	for _, path := range []string{"", "/mcp", "/mcp/signed-in"} {
 		wantDocument(t, town, path, base+path, base)
 	}
@@ -110,7 +110,7 @@ func TestOwnIssuer(t *testing.T) {
 }
 
 // publicapi starts the public API that signs people in for others on the store of a directory.
-func publicapi(t *testing.T, data string, args ...string) *signintest.Server {
+func publicapi(t *testing.T, data string, args ...string) *oauthtest.Server {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "publicapi")
 	build := exec.Command("go", "build", "-o", program, "../publicapi")
@@ -120,7 +120,7 @@ func publicapi(t *testing.T, data string, args ...string) *signintest.Server {
 	const base = "http://127.0.0.1:8080"
 	args = append([]string{"-demo", "-data", data, "-addr", "127.0.0.1:0", "-base-url", base, "-rate-limits", "off"}, args...)
 	p := programtest.StartCommand(t, exec.Command(program, args...))
-	return &signintest.Server{TB: t, Base: base, Transport: signintest.Behind(p.Listening())}
+	return &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.Behind(p.Listening())}
 }
 
 // here is the base URL of a server whose people sign in at the public API.
@@ -131,10 +131,10 @@ func TestIssuerElsewhere(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	issuer := publicapi(t, data, "-extra-resources", here+"/mcp")
-	in := func(test func(*testing.T, *signintest.Server, string)) func(*testing.T) {
+	in := func(test func(*testing.T, *oauthtest.Server, string)) func(*testing.T) {
 		return func(t *testing.T) {
 			t.Parallel()
-			test(t, &signintest.Server{TB: t, Base: issuer.Base, Transport: issuer.Transport}, data)
+			test(t, &oauthtest.Server{TB: t, Base: issuer.Base, Transport: issuer.Transport}, data)
 		}
 	}
 	t.Run("over HTTP", in(issuerOfHTTP))
@@ -142,10 +142,10 @@ func TestIssuerElsewhere(t *testing.T) {
 }
 
 // issuerOfHTTP has tokens for one of the two servers, and shows them to both.
-func issuerOfHTTP(t *testing.T, issuer *signintest.Server, data string) {
+func issuerOfHTTP(t *testing.T, issuer *oauthtest.Server, data string) {
 	p, _ := start(t, nil, "-data", data, "-http", "127.0.0.1:0", "-base-url", here, "-issuer", issuer.Base+"/", "-rate-limits", "off")
 	listening := p.Listening()
-	server := &signintest.Server{TB: t, Base: here, Transport: signintest.Behind(listening)}
+	server := &oauthtest.Server{TB: t, Base: here, Transport: oauthtest.Behind(listening)}
 	for _, path := range []string{"", "/mcp", "/mcp/signed-in"} {
 		wantDocument(t, server, path, here+path, issuer.Base)
 	}
@@ -159,7 +159,7 @@ func issuerOfHTTP(t *testing.T, issuer *signintest.Server, data string) {
 		t.Errorf("the challenge is %q", challenge)
 	}
 	person, app := issuer.Resident(), issuer.App()
-	token := func(resource ...string) signintest.Tokens {
+	token := func(resource ...string) oauthtest.Tokens {
 		return person.Tokens(app, url.Values{"resource": resource})
 	}
 	api := func(what, token string, good bool) {
@@ -197,7 +197,7 @@ func issuerOfHTTP(t *testing.T, issuer *signintest.Server, data string) {
 }
 
 // issuerOfStdio has the token in the environment, where it is good as long as its grant is.
-func issuerOfStdio(t *testing.T, issuer *signintest.Server, data string) {
+func issuerOfStdio(t *testing.T, issuer *oauthtest.Server, data string) {
 	person, app := issuer.Resident(), issuer.App()
 	tokens := person.Tokens(app, nil)
 	stdio := func(token string) (p *programtest.Program) {

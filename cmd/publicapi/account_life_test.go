@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
 // A stranger signs up with somebody's address; its owner signs up after, and follows what is mailed to her. His
@@ -20,10 +20,10 @@ func TestStrangersWhoSignUpWithAnAddress(t *testing.T) {
 	town := s.town(t)
 	stranger, owner := town.Person(), town.Person()
 	stranger.Email = owner.Email
-	signUp := func(p *signintest.Person) signintest.Answer {
+	signUp := func(p *oauthtest.Person) oauthtest.Answer {
 		return p.Fill(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
 	}
-	signIn := func(p *signintest.Person) signintest.Answer {
+	signIn := func(p *oauthtest.Person) oauthtest.Answer {
 		return p.Submit("/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
 	}
 	known := town.Person() // whose account is there, and confirmed
@@ -34,7 +34,7 @@ func TestStrangersWhoSignUpWithAnAddress(t *testing.T) {
 	}
 	other := town.Person()
 	other.Email = known.Email
-	text := func(a signintest.Answer, p *signintest.Person) string {
+	text := func(a oauthtest.Answer, p *oauthtest.Person) string {
 		return strings.ReplaceAll(a.Text, p.Email, "E")
 	}
 	if fresh, taken := signUp(stranger), signUp(other); fresh.Status != taken.Status || text(fresh, stranger) != text(taken, other) {

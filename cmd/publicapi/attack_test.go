@@ -12,12 +12,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
 // town is the site as people and applications see it.
-func (s *site) town(t testing.TB) *signintest.Server {
-	return &signintest.Server{TB: t, Base: s.url}
+func (s *site) town(t testing.TB) *oauthtest.Server {
+	return &oauthtest.Server{TB: t, Base: s.url}
 }
 
 // asks calls the API with a token.
@@ -39,7 +39,7 @@ func (s *site) good(t testing.TB, token string) bool {
 	return false
 }
 
-func wantOAuthError(t testing.TB, what string, got signintest.Answer, code string) {
+func wantOAuthError(t testing.TB, what string, got oauthtest.Answer, code string) {
 	t.Helper()
 	if got.Status != http.StatusBadRequest || got.Get("error") != code || got.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s: got %d %s, want 400 %s that no cache keeps", what, got.Status, got.Text, code)
@@ -197,7 +197,7 @@ func (s *site) pkceDowngrades(t *testing.T) {
 		wantOAuthError(t, name, town.Token(form), "invalid_request")
 	}
 	form := app.Redemption(code)
-	form.Set("code_verifier", signintest.Challenge(app.Verifier))
+	form.Set("code_verifier", oauthtest.Challenge(app.Verifier))
 	wantOAuthError(t, "the challenge as verifier", town.Token(form), "invalid_grant")
 	if !s.good(t, town.Good(app.Redemption(code)).Access) {
 		t.Error("the verifier of a challenge without a method, which is S256: the token is not good")
@@ -230,9 +230,9 @@ func (s *site) codeTwice(t *testing.T) {
 }
 
 // race sends one request to the token endpoint n times at once and returns the tokens of those that succeed.
-func race(t *testing.T, n int, form url.Values, at ...*signintest.Server) (won []signintest.Tokens) {
+func race(t *testing.T, n int, form url.Values, at ...*oauthtest.Server) (won []oauthtest.Tokens) {
 	t.Helper()
-	answers := make([]signintest.Answer, n)
+	answers := make([]oauthtest.Answer, n)
 	var all sync.WaitGroup
 	start := make(chan struct{})
 	for i := range answers {
@@ -275,7 +275,7 @@ func (s *site) refreshTwice(t *testing.T) {
 		t.Fatal("the token after two rotations is not good")
 	}
 	wantOAuthError(t, "the first refresh token again", town.Token(app.Renewal(first.Refresh)), "invalid_grant")
-	for i, tokens := range []signintest.Tokens{first, second, third} {
+	for i, tokens := range []oauthtest.Tokens{first, second, third} {
 		if s.good(t, tokens.Access) {
 			t.Errorf("access token %d is good after the reuse", i+1)
 		}
@@ -415,7 +415,7 @@ func (s *site) twoTokens(t *testing.T) {
 	}
 }
 
-func wantPage(t testing.TB, what string, got signintest.Answer, status int) {
+func wantPage(t testing.TB, what string, got oauthtest.Answer, status int) {
 	t.Helper()
 	if got.Status != status || got.Header.Get("Location") != "" {
 		t.Errorf("%s: got %d to %q, want a page of status %d\n%s", what, got.Status, got.Header.Get("Location"), status, got.Text)
@@ -423,7 +423,7 @@ func wantPage(t testing.TB, what string, got signintest.Answer, status int) {
 }
 
 // allowed is the form that answers yes to a question, as a page of it has it.
-func allowed(t testing.TB, question signintest.Answer) url.Values {
+func allowed(t testing.TB, question oauthtest.Answer) url.Values {
 	t.Helper()
 	form, ok := question.Form("/oauth/authorize")
 	if !ok {
@@ -567,7 +567,7 @@ func (s *site) phishingNames(t *testing.T) {
 		"client_name": `Bank <script>alert(1)</script>`, "redirect_uris": []string{"https://xn--80ak6aa92e.com/cb"},
 		"client_secret": "x", "software_id": "unknown members are ignored",
 	})
-	app := &signintest.App{Server: town, ID: made.Get("client_id"), Redirect: "https://xn--80ak6aa92e.com/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.App{Server: town, ID: made.Get("client_id"), Redirect: "https://xn--80ak6aa92e.com/cb", Verifier: strings.Repeat("v", 43)}
 	if made.Status != http.StatusCreated || made.Get("client_secret") != "" {
 		t.Fatalf("register: got %d %s, want 201 without a secret", made.Status, made.Text)
 	}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
 // A sink is a mail server that keeps what it is given (RFC 5321).
@@ -148,7 +148,7 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 		}
 		secrets = append(secrets, secret{name, value})
 	}
-	follow := func(to, path string) signintest.Answer {
+	follow := func(to, path string) oauthtest.Answer {
 		link := mailed(t, to, path)
 		u, err := url.Parse(link)
 		if err != nil {
@@ -175,7 +175,7 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	code := person.Submit("/oauth/authorize", question).Location().Query().Get("code")
 	keep("the code", code)
 	keep("the verifier", app.Verifier)
-	grant := func(tokens signintest.Tokens) signintest.Tokens {
+	grant := func(tokens oauthtest.Tokens) oauthtest.Tokens {
 		keep("the access token", tokens.Access)
 		keep("the refresh token", tokens.Refresh)
 		return tokens

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
 // until429 sends a request until it is refused for its rate, and says how many were not. It fails after most of them.
@@ -73,11 +73,11 @@ func TestRefreshingWithoutEndIsLimited(t *testing.T) {
 	town := s.town(t)
 	person := town.Resident()
 	app := town.App()
-	var passes []signintest.Tokens
+	var passes []oauthtest.Tokens
 	for range 2 {
 		passes = append(passes, person.Tokens(app, nil))
 	}
-	refresh := func(p *signintest.Tokens, from string) reply {
+	refresh := func(p *oauthtest.Tokens, from string) reply {
 		r := s.do(t, "POST", "/api/oauth/token", url.Values{"grant_type": {"refresh_token"}, "client_id": {app.ID}, "refresh_token": {p.Refresh}}.Encode(),
 			"Content-Type", "application/x-www-form-urlencoded", "X-Forwarded-For", from)
 		if r.StatusCode == http.StatusOK {

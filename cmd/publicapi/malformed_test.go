@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
 // goWords are what only a program's own error texts hold.
@@ -49,7 +49,7 @@ var malformedCalls = map[string]string{
 func TestMalformedCallsAreCharged(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	town := &signintest.Server{TB: t, Base: s.url}
+	town := &oauthtest.Server{TB: t, Base: s.url}
 	signedIn := "Bearer " + town.Resident().Tokens(town.App(), map[string][]string{"resource": {s.url + "/mcp/signed-in"}}).Access
 	for _, door := range []struct {
 		path    string

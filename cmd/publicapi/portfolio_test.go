@@ -15,7 +15,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/registry"
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 	"github.com/namewharf/namewharf/market"
 )
 
@@ -24,7 +24,7 @@ const mine = "/api/domains"
 // An owner is a person whose application manages their names.
 type owner struct {
 	*site
-	*signintest.Person
+	*oauthtest.Person
 	token string
 }
 
@@ -374,7 +374,7 @@ func (s *site) assistantChanges(t *testing.T) {
 func (s *site) portfolioPage(t *testing.T) {
 	person := s.town(t).Resident()
 	const name, page = "emberlane.org", "/account/domains"
-	do := func(what string, fields url.Values) signintest.Answer {
+	do := func(what string, fields url.Values) oauthtest.Answer {
 		t.Helper()
 		fields.Set("do", what)
 		return person.Submit(page, fields)

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -239,7 +239,7 @@ func TestPricesStaySecret(t *testing.T) {
 	const base = "http://127.0.0.1:8080"
 	start := func(dir string) (*site, string) {
 		s := openOn(t, reg, reg.File(), "-demo=false", "-bootstrap-url", "off", "-data", dir, "-base-url", base, "-rate-limits", "off")
-		town := &signintest.Server{TB: t, Base: base, Transport: signintest.Behind(s.url)}
+		town := &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.Behind(s.url)}
 		return s, town.Resident().Tokens(town.App(), url.Values{"scope": {"pricing:read"}}).Access
 	}
 	first, tokenOne := start(one)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/programtest"
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -26,7 +26,7 @@ const public = "https://names.example"
 
 // openPublic opens such a site, with all limits, and with no network allowed that is not public. Callers say in
 // X-Forwarded-For who they are.
-func openPublic(t *testing.T) (*site, *signintest.Server) {
+func openPublic(t *testing.T) (*site, *oauthtest.Server) {
 	t.Helper()
 	reg := newRegistry(t)
 	var file map[string]any
@@ -39,17 +39,17 @@ func openPublic(t *testing.T) (*site, *signintest.Server) {
 		t.Fatal(err)
 	}
 	s := openOn(t, reg, raw, "-base-url", public, "-trusted-proxies", "127.0.0.0/8")
-	return s, &signintest.Server{TB: t, Base: public, Transport: signintest.Behind(s.url)}
+	return s, &oauthtest.Server{TB: t, Base: public, Transport: oauthtest.Behind(s.url)}
 }
 
 // Sign-in as the world sees it: over https, with all limits.
 func TestPublicSite(t *testing.T) {
 	t.Parallel()
 	s, town := openPublic(t)
-	in := func(t *testing.T) *signintest.Server {
-		return &signintest.Server{TB: t, Base: public, Transport: town.Transport}
+	in := func(t *testing.T) *oauthtest.Server {
+		return &oauthtest.Server{TB: t, Base: public, Transport: town.Transport}
 	}
-	for name, test := range map[string]func(*testing.T, *site, *signintest.Server){
+	for name, test := range map[string]func(*testing.T, *site, *oauthtest.Server){
 		"cookies":                    secureCookies,
 		"a forged Host":              forgedHost,
 		"a flood of registrations":   registrationFlood,
@@ -66,7 +66,7 @@ func TestPublicSite(t *testing.T) {
 	}
 }
 
-func secureCookies(t *testing.T, _ *site, town *signintest.Server) {
+func secureCookies(t *testing.T, _ *site, town *oauthtest.Server) {
 	person := town.Person().SignUp()
 	a := person.Submit("/signin", url.Values{"email": {person.Email}, "password": {person.Password}}, "X-Forwarded-For", "192.0.2.10")
 	cookies := a.Header.Values("Set-Cookie")
@@ -95,7 +95,7 @@ func secureCookies(t *testing.T, _ *site, town *signintest.Server) {
 }
 
 // forgedHost names other hosts in the headers that say where a request went to.
-func forgedHost(t *testing.T, s *site, town *signintest.Server) {
+func forgedHost(t *testing.T, s *site, town *oauthtest.Server) {
 	const evil = "evil.example"
 	forged := []string{"Host", evil, "X-Forwarded-Host", evil, "X-Forwarded-Proto", "http", "Forwarded", "host=" + evil, "X-Forwarded-For", "192.0.2.11"}
 	for _, path := range []string{
@@ -152,7 +152,7 @@ func (s *site) mailed(t testing.TB, to, path string) string {
 	return ""
 }
 
-func registrationFlood(t *testing.T, _ *site, town *signintest.Server) {
+func registrationFlood(t *testing.T, _ *site, town *oauthtest.Server) {
 	metadata := map[string]any{"redirect_uris": []string{"https://app.example/cb"}}
 	for i := range 20 {
 		if a := town.Register(metadata, "X-Forwarded-For", "192.0.2.12"); a.Status != http.StatusCreated {
@@ -175,14 +175,14 @@ func registrationFlood(t *testing.T, _ *site, town *signintest.Server) {
 }
 
 // passwordGuessing guesses from one address. Each guess takes longer, the answers say nothing, and the owner gets in.
-func passwordGuessing(t *testing.T, _ *site, town *signintest.Server) {
+func passwordGuessing(t *testing.T, _ *site, town *oauthtest.Server) {
 	owner := town.Person().SignUp()
-	guess := func(email, password, from string) (signintest.Answer, time.Duration) {
+	guess := func(email, password, from string) (oauthtest.Answer, time.Duration) {
 		begun := time.Now()
 		a := town.Person().Submit("/signin", url.Values{"email": {email}, "password": {password}}, "X-Forwarded-For", from)
 		return a, time.Since(begun)
 	}
-	var last signintest.Answer
+	var last oauthtest.Answer
 	for i := range 7 {
 		a, took := guess(owner.Email, "wrong guess number "+strconv.Itoa(i), "192.0.2.14")
 		if a.Status == http.StatusSeeOther || a.Status >= 500 {
@@ -206,11 +206,11 @@ func passwordGuessing(t *testing.T, _ *site, town *signintest.Server) {
 func blank(page, text string) string { return strings.ReplaceAll(page, text, "") }
 
 // privateDocument has the server fetch what only it can reach.
-func privateDocument(t *testing.T, _ *site, town *signintest.Server) {
+func privateDocument(t *testing.T, _ *site, town *oauthtest.Server) {
 	asked := make(chan string, 10)
 	host := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	defer host.Close()
-	app := &signintest.App{Server: town, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.App{Server: town, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 	for _, id := range []string{
 		host.URL + "/client", "https://localhost:" + host.URL[strings.LastIndex(host.URL, ":")+1:] + "/client", "https://169.254.169.254/latest/meta-data",
 		"https://10.0.0.1/client", "https://[::1]/client", "https://[::ffff:127.0.0.1]/client", "https://0.0.0.0/client", "https://2130706433/client",
@@ -229,7 +229,7 @@ func privateDocument(t *testing.T, _ *site, town *signintest.Server) {
 	}
 }
 
-func issuerInAnswer(t *testing.T, _ *site, town *signintest.Server) {
+func issuerInAnswer(t *testing.T, _ *site, town *oauthtest.Server) {
 	person := town.Resident()
 	app := town.App("https://app.example/cb")
 	if q := person.Allow(app, nil); q.Get("iss") != public || q.Get("state") != "a b&c" {
@@ -241,7 +241,7 @@ func issuerInAnswer(t *testing.T, _ *site, town *signintest.Server) {
 }
 
 // otherOrigins is an application in a browser, which may use what programs use and read no page of a person.
-func otherOrigins(t *testing.T, s *site, town *signintest.Server) {
+func otherOrigins(t *testing.T, s *site, town *oauthtest.Server) {
 	const origin = "https://app.example"
 	wantCORS := func(what string, h http.Header, open bool) {
 		t.Helper()
@@ -270,7 +270,7 @@ func otherOrigins(t *testing.T, s *site, town *signintest.Server) {
 		wantCORS(path, town.Get(path, "Origin", origin).Header, false)
 		wantCORS("the preflight of "+path, s.do(t, "OPTIONS", path, "", "Origin", origin, "Access-Control-Request-Method", "POST").Header, false)
 	}
-	for name, a := range map[string]signintest.Answer{
+	for name, a := range map[string]oauthtest.Answer{
 		"GET":             town.Get("/api/oauth/token?grant_type=refresh_token"),
 		"JSON":            town.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token"}}, "Content-Type", "application/json"),
 		"parameter twice": town.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token", "refresh_token"}}),
@@ -287,7 +287,7 @@ func otherOrigins(t *testing.T, s *site, town *signintest.Server) {
 }
 
 // signedInLimits counts by account, wherever it calls from, and by more than a stranger has.
-func signedInLimits(t *testing.T, s *site, town *signintest.Server) {
+func signedInLimits(t *testing.T, s *site, town *oauthtest.Server) {
 	app := town.App("https://app.example/cb")
 	one, two := town.Resident().Tokens(app, nil).Access, town.Resident().Tokens(app, nil).Access
 	twenty := `{"domains":["a_b"` + strings.Repeat(`,"a_b"`, 199) + `]}` // look-ups that ask nobody
@@ -367,12 +367,12 @@ func TestClientDocuments(t *testing.T) {
 	s := openOn(t, reg, raw, "-rate-limits", "off")
 	town := s.town(t)
 	person := town.Resident()
-	ask := func(path string) signintest.Answer {
-		app := &signintest.App{Server: town, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	ask := func(path string) oauthtest.Answer {
+		app := &oauthtest.App{Server: town, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 		return person.Open(app.Ask(nil))
 	}
 	type late struct {
-		signintest.Answer
+		oauthtest.Answer
 		took time.Duration
 	}
 	slow := make(chan late, 1)
@@ -388,7 +388,7 @@ func TestClientDocuments(t *testing.T) {
 	for _, path := range []string{"/moved", "/other", "/large", "/secret", "/page", "/missing", "/phish"} {
 		wantPage(t, path, ask(path), http.StatusBadRequest)
 	}
-	app := &signintest.App{Server: town, ID: host.URL + "/good", Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.App{Server: town, ID: host.URL + "/good", Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 	if !s.good(t, person.Tokens(app, nil).Access) {
 		t.Error("the token of a client with a document is not good")
 	}
@@ -446,7 +446,7 @@ func TestTwoProcesses(t *testing.T) {
 		t.Logf("seen elsewhere after %v", time.Since(revoked).Round(time.Millisecond))
 		wantOAuthError(t, "refreshing elsewhere", there.town(t).Token(app.Renewal(tokens.Refresh)), "invalid_grant")
 
-		both := []*signintest.Server{town, there.town(t)}
+		both := []*oauthtest.Server{town, there.town(t)}
 		if won := race(t, 20, app.Redemption(person.Allow(app, nil).Get("code")), both...); len(won) != 1 {
 			t.Errorf("20 redemptions at two processes: got %d tokens, want 1", len(won))
 		}
@@ -467,9 +467,9 @@ func TestTwoProcesses(t *testing.T) {
 }
 
 // oddBytes sends what a database may choke on wherever people and applications may send something.
-func oddBytes(t *testing.T, town *signintest.Server, person *signintest.Person, app *signintest.App) {
+func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.Person, app *oauthtest.App) {
 	t.Helper()
-	want := func(where, value string, a signintest.Answer) {
+	want := func(where, value string, a oauthtest.Answer) {
 		t.Helper()
 		if a.Status >= http.StatusInternalServerError {
 			t.Errorf("%s with %.20q: got %d", where, value, a.Status)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
 // The contract offers streams on reads by POST alone, and everything streamed that was asked to: HEAD too, which has no
@@ -15,7 +15,7 @@ import (
 func TestStreamsWhereTheContractOffersThem(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	town := &signintest.Server{TB: t, Base: s.url}
+	town := &oauthtest.Server{TB: t, Base: s.url}
 	bearer := "Bearer " + town.Resident().Tokens(town.App(), map[string][]string{"scope": {"pricing:read domains:write"}}).Access
 	for _, test := range []struct {
 		method, path, body string

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/signintest"
+	"github.com/namewharf/namewharf/internal/oauthtest"
 	"github.com/namewharf/namewharf/tools"
 )
 
@@ -56,7 +56,7 @@ func BenchmarkSearch(b *testing.B) {
 func BenchmarkRealPrices(b *testing.B) {
 	const input = `{"q":"brewhaven.com"}`
 	server := start(b, "namewharf", "")
-	town := &signintest.Server{TB: b, Base: "http://" + server.addr}
+	town := &oauthtest.Server{TB: b, Base: "http://" + server.addr}
 	tokens := town.Resident().Tokens(town.App(), nil)
 	masked := &runner{name: "masked", server: server, request: request("POST", searchPath, input), want: "200"}
 	real := &runner{name: "real", server: server, request: request("POST", searchPath, input, "Authorization", "Bearer "+tokens.Access), want: "200"}

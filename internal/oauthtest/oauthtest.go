@@ -1,6 +1,6 @@
-// Package signintest plays a person with a browser and the application that asks to act for them, against a server that
+// Package oauthtest plays a person with a browser and the application that asks to act for them, against a server that
 // is reached over HTTP. The browser has no scripts: what it posts are the forms of the pages it was given.
-package signintest
+package oauthtest
 
 import (
 	"crypto/rand"
