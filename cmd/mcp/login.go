@@ -10,17 +10,17 @@ import (
 
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/remote"
-	"github.com/namewharf/namewharf/internal/signin"
+	"github.com/namewharf/namewharf/internal/clilogin"
 	"github.com/namewharf/namewharf/op"
 )
 
 // loginOf is the sign-in of this computer's user at the API behind -backend.
-func loginOf(backend string, environ func(string) (string, bool)) (*signin.Login, error) {
-	dir, err := signin.Directory(environ)
+func loginOf(backend string, environ func(string) (string, bool)) (*clilogin.Login, error) {
+	dir, err := clilogin.Directory(environ)
 	if err != nil {
 		return nil, err
 	}
-	login, err := signin.Open(dir, backend+"/api", signin.Options{
+	login, err := clilogin.Open(dir, backend+"/api", clilogin.Options{
 		Name: "MCP on this computer", Scopes: []string{op.ScopePricing, op.ScopeDomains},
 		Hint: fmt.Sprintf("run %q, or with logout to go on without", "mcp login -backend "+backend),
 	})
@@ -44,7 +44,7 @@ func command(ctx context.Context, word string, o *options, environ func(string) 
 		return nil
 	}
 	err = login.SignOut(ctx)
-	if errors.Is(err, signin.ErrNotSignedIn) {
+	if errors.Is(err, clilogin.ErrNotSignedIn) {
 		fmt.Fprintln(stderr, "nobody was signed in")
 		return nil
 	}

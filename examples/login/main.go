@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/internal/signin"
+	"github.com/namewharf/namewharf/internal/clilogin"
 )
 
 func main() {
@@ -41,11 +41,11 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	base := strings.TrimSuffix(*api, "/")
-	dir, err := signin.Directory(environ)
+	dir, err := clilogin.Directory(environ)
 	if err != nil {
 		return err
 	}
-	login, err := signin.Open(dir, base+"/api", signin.Options{Name: "Price example"})
+	login, err := clilogin.Open(dir, base+"/api", clilogin.Options{Name: "Price example"})
 	switch {
 	case err != nil:
 		return fmt.Errorf("-api %w", err)
@@ -55,8 +55,8 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return errors.New("give one name to search for, such as brewhaven.com")
 	}
 	_, err = login.Token(ctx)
-	if errors.Is(err, signin.ErrNotSignedIn) || fault.Is(err, fault.InvalidToken) {
-		err = login.SignIn(ctx, signin.OpenBrowser, stderr)
+	if errors.Is(err, clilogin.ErrNotSignedIn) || fault.Is(err, fault.InvalidToken) {
+		err = login.SignIn(ctx, clilogin.OpenBrowser, stderr)
 	}
 	if err != nil {
 		return err

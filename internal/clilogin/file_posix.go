@@ -1,6 +1,6 @@
 //go:build !windows
 
-package signin
+package clilogin
 
 import (
 	"errors"

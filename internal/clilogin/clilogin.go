@@ -1,4 +1,4 @@
-// Package signin is the sign-in of a person at a command line: through the browser once, from a file afterwards.
+// Package clilogin is the sign-in of a person at a command line: through the browser once, from a file afterwards.
 //
 // [Login.SignIn] finds the authorization server of a protected resource (RFC 9728, RFC 8414), registers there
 // (RFC 7591), sends the person's browser to it and takes the answer on loopback (RFC 8252, with PKCE and the issuer
@@ -9,7 +9,7 @@
 // a lock that all processes share, reads the file again, and writes the successor down before anybody gets a token.
 //
 // Errors name no token, code or text of the other side.
-package signin
+package clilogin
 
 import (
 	"context"
