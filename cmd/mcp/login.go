@@ -9,7 +9,7 @@ import (
 	"net/url"
 
 	"github.com/namewharf/namewharf/internal/httpserver"
-	"github.com/namewharf/namewharf/internal/remote"
+	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/internal/clilogin"
 	"github.com/namewharf/namewharf/op"
 )
@@ -57,14 +57,14 @@ func command(ctx context.Context, word string, o *options, environ func(string) 
 
 // remoteAPI is the API behind -backend, called for whoever is on stdio: with the token of the environment, else as the
 // person who signed in, else anonymously. Over HTTP callers are anonymous.
-func remoteAPI(o *options, token string, environ func(string) (string, bool)) (*remote.API, error) {
+func remoteAPI(o *options, token string, environ func(string) (string, bool)) (*apiclient.API, error) {
 	u, err := url.Parse(o.backend)
 	if token != "" || o.face.Addr != "" || err != nil || u.Scheme == "http" && !httpserver.Loopback(net.JoinHostPort(u.Hostname(), "80")) {
-		return remote.New(o.backend, token)
+		return apiclient.New(o.backend, token)
 	}
 	login, err := loginOf(o.backend, environ)
 	if err != nil {
-		return remote.New(o.backend, "") // which says what is wrong with the URL, or goes without
+		return apiclient.New(o.backend, "") // which says what is wrong with the URL, or goes without
 	}
-	return remote.NewVia(o.backend, login.Transport())
+	return apiclient.NewVia(o.backend, login.Transport())
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/namewharf/namewharf/internal/build"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
-	"github.com/namewharf/namewharf/internal/remote"
+	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/oauthas"
@@ -234,7 +234,7 @@ func (o *options) summary(back *app.Backend) httpserver.Summary {
 
 // serveBackend serves the operations of the API behind -backend. Over HTTP its callers are anonymous there: a token of
 // theirs would not be meant for it.
-func serveBackend(ctx context.Context, config mcp.Config, o *options, api *remote.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+func serveBackend(ctx context.Context, config mcp.Config, o *options, api *apiclient.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	config.Set = config.Set.Via(api.Call)
 	o.started = func(w io.Writer) {
 		httpserver.Summary{Program: build.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)

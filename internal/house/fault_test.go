@@ -14,7 +14,7 @@ import (
 // outspoken are the places where the text of an error is declared to be for callers, and why that is right.
 var outspoken = map[string]string{
 	"internal/clilogin/signin.go": "the program runs on the caller's own machine",
-	"internal/remote/remote.go": "the program runs on the caller's own machine",
+	"internal/apiclient/remote.go": "the program runs on the caller's own machine",
 	"serve/rest/pages.go":       "Config.Ready fails in words for anybody",
 }
 

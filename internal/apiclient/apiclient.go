@@ -1,5 +1,5 @@
-// Package remote calls operations of a public API that runs elsewhere.
-package remote
+// Package apiclient calls operations of a public API that runs elsewhere.
+package apiclient
 
 import (
 	"bytes"

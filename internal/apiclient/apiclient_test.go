@@ -1,4 +1,4 @@
-package remote_test
+package apiclient_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/internal/remote"
+	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -37,7 +37,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 
 func call(ctx context.Context, t *testing.T, base, token, operation, in string) (op.Answer, error) {
 	t.Helper()
-	api, err := remote.New(base, token)
+	api, err := apiclient.New(base, token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestPatienceEnds(t *testing.T) {
 		client, server := net.Pipe()
 		defer server.Close()
 		go func() { _, _ = io.Copy(io.Discard, server) }()
-		api, err := remote.New("http://names.example", "")
+		api, err := apiclient.New("http://names.example", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestBaseURLs(t *testing.T) {
 		"https://names.example": true, "http://127.0.0.1:8080/": true, "https://names.example/v1": true,
 		"": false, "names.example": false, "ftp://names.example": false, "https://": false, "https://a?b": false, "https://a#b": false, "https://a b": false,
 	} {
-		if _, err := remote.New(base, ""); (err == nil) != good {
+		if _, err := apiclient.New(base, ""); (err == nil) != good {
 			t.Errorf("New(%q): %v", base, err)
 		}
 	}
@@ -261,7 +261,7 @@ func TestATransportKnowsTheToken(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			api, err := remote.NewVia(base, test.vault)
+			api, err := apiclient.NewVia(base, test.vault)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +271,7 @@ func TestATransportKnowsTheToken(t *testing.T) {
 			}
 		})
 	}
-	api, err := remote.NewVia(base, vault{err: errors.New("no route")})
+	api, err := apiclient.NewVia(base, vault{err: errors.New("no route")})
 	if err != nil {
 		t.Fatal(err)
 	}
