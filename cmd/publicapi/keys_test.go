@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/openid"
-	"github.com/namewharf/namewharf/internal/trader"
+	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
 )
@@ -82,7 +82,7 @@ func TestServerKeyIsRotatedBesideRunningServers(t *testing.T) {
 			line := s.line(c.by)
 			asking.Go(func() {
 				for ctx.Err() == nil {
-					a, err := line.Do("POST", trader.Root+"/quotes", `{"domain":"`+name(0)+`"}`, "")
+					a, err := line.Do("POST", loadgen.Root+"/quotes", `{"domain":"`+name(0)+`"}`, "")
 					if err != nil || a.Status >= 400 && a.Status != http.StatusTooManyRequests {
 						t.Errorf("a quote meanwhile: %d %s, %v", a.Status, a.Body, err)
 						return
@@ -137,7 +137,7 @@ func TestServerKeyIsRotatedBesideRunningServers(t *testing.T) {
 		asking.Wait()
 		one.end()
 		one.start()
-		if a, err := one.line(c.by).Do("GET", trader.Root+"/orders", "", ""); err != nil || a.Status != 200 {
+		if a, err := one.line(c.by).Do("GET", loadgen.Root+"/orders", "", ""); err != nil || a.Status != 200 {
 			t.Errorf("after a restart with the new key alone: %d %s, %v", a.Status, a.Body, err)
 		}
 		var records []struct{ Actor, Action, Subject string }
@@ -159,7 +159,7 @@ func TestOlderKeyFile(t *testing.T) {
 	t.Parallel()
 	eachCounter(t, 1, func(t *testing.T, c *counter) {
 		first := c.service(t).start() // by -partner-keys-file
-		if a, err := first.line(c.by).Do("GET", trader.Root+"/orders", "", ""); err != nil || a.Status != 200 {
+		if a, err := first.line(c.by).Do("GET", loadgen.Root+"/orders", "", ""); err != nil || a.Status != 200 {
 			t.Errorf("with the older flag: %d %s, %v", a.Status, a.Body, err)
 		}
 		first.end()
@@ -180,7 +180,7 @@ func TestOlderKeyFile(t *testing.T) {
 			second.args = append(second.args, "-db", c.cfg.URL)
 		}
 		second.start()
-		if a, err := second.line(c.by).Do("GET", trader.Root+"/orders", "", ""); err != nil || a.Status != 200 {
+		if a, err := second.line(c.by).Do("GET", loadgen.Root+"/orders", "", ""); err != nil || a.Status != 200 {
 			t.Errorf("with the older file: %d %s, %v", a.Status, a.Body, err)
 		}
 		for _, name := range []string{seal.FileName, "partner.key"} {
@@ -210,19 +210,19 @@ func TestABackupAloneSignsAndOpensNothing(t *testing.T) {
 	providers := write(t, "oidc.toml", "[[provider]]\nid = \"example\"\nissuer = \""+provider.URL+"\"\nclient_id = \""+openid.Client+"\"\nclient_secret = \""+openid.Secret+"\"\n")
 	s := openDemo(t, "-rate-limits", "off", "-oidc", providers)
 	credential := s.credential(t)
-	line, err := trader.Dial(strings.TrimPrefix(s.url, "http://"), partner.Issued(credential))
+	line, err := loadgen.Dial(strings.TrimPrefix(s.url, "http://"), partner.Issued(credential))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer line.Close()
 	domain := "brewhaven.example"
-	if list, err := line.Do("GET", trader.Root+"/domains?limit=1", "", ""); err == nil {
+	if list, err := line.Do("GET", loadgen.Root+"/domains?limit=1", "", ""); err == nil {
 		var page struct{ Domains []struct{ Domain string } }
 		if json.Unmarshal(list.Body, &page) == nil && len(page.Domains) > 0 {
 			domain = page.Domains[0].Domain
 		}
 	}
-	a, err := line.Do("POST", trader.Root+"/quotes", `{"domain":"`+domain+`"}`, "")
+	a, err := line.Do("POST", loadgen.Root+"/quotes", `{"domain":"`+domain+`"}`, "")
 	var quote struct {
 		ID string `json:"quote_id"`
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/namewharf/namewharf/internal/trader"
+	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -178,7 +178,7 @@ func (m *crowd) finish() {
 // A buyer is one of the crowd.
 type buyer struct {
 	*crowd
-	line *trader.Line
+	line *loadgen.Line
 }
 
 func (b *buyer) hangUp() {
@@ -194,7 +194,7 @@ func (m *crowd) anyService() *service { return m.services[rand.N(len(m.services)
 const giveUp = time.Minute
 
 // insist sends a request until it is answered by something that is final.
-func (b *buyer) insist(method, path, body, key string) (a trader.Answer, ok bool) {
+func (b *buyer) insist(method, path, body, key string) (a loadgen.Answer, ok bool) {
 	begun := time.Now()
 	for try := 0; time.Since(begun) < giveUp; try++ {
 		if try > 0 {
@@ -207,7 +207,7 @@ func (b *buyer) insist(method, path, body, key string) (a trader.Answer, ok bool
 				continue
 			}
 		}
-		if a, err = b.line.Do(method, trader.Root+path, body, key); err != nil {
+		if a, err = b.line.Do(method, loadgen.Root+path, body, key); err != nil {
 			b.hangUp()
 			continue
 		}
@@ -275,7 +275,7 @@ func (b *buyer) order(n int) {
 }
 
 // lose takes note of an answer that the name is sold.
-func (b *buyer) lose(domain string, a trader.Answer, final bool) {
+func (b *buyer) lose(domain string, a loadgen.Answer, final bool) {
 	if !final {
 		return
 	}
@@ -328,7 +328,7 @@ func (m *crowd) repeat() {
 	line := m.anyService().line(m.by)
 	for _, at := range rand.Perm(len(m.orders))[:min(repeats, len(m.orders))] {
 		o := m.orders[at]
-		a, err := line.Do("POST", trader.Root+"/orders", o.body, o.key)
+		a, err := line.Do("POST", loadgen.Root+"/orders", o.body, o.key)
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -385,7 +385,7 @@ func follow(t *testing.T, s *service, by partner.Issued) *follower {
 	f := &follower{make(chan []happened, 1), stop}
 	go func() {
 		var seen []happened
-		var line *trader.Line
+		var line *loadgen.Line
 		for last := false; ; {
 			var some []happened
 			var err error

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/programtest"
-	"github.com/namewharf/namewharf/internal/trader"
+	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
@@ -142,10 +142,10 @@ func (s *service) end() {
 }
 
 // dial opens a line to the process. It fails while there is none.
-func (s *service) dial(by partner.Issued) (*trader.Line, error) { return trader.Dial(s.address, by) }
+func (s *service) dial(by partner.Issued) (*loadgen.Line, error) { return loadgen.Dial(s.address, by) }
 
 // line is a line to the process until the end of the test.
-func (s *service) line(by partner.Issued) *trader.Line {
+func (s *service) line(by partner.Issued) *loadgen.Line {
 	s.t.Helper()
 	l, err := s.dial(by)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *service) line(by partner.Issued) *trader.Line {
 }
 
 // refusal is the code and the message of an answer.
-func refusal(a trader.Answer) (code, message string) {
+func refusal(a loadgen.Answer) (code, message string) {
 	var body struct {
 		Error struct{ Code, Message string }
 	}
@@ -179,9 +179,9 @@ type happened struct {
 }
 
 // history reads what follows an event, up to the end.
-func history(l *trader.Line, after string) (all []happened, err error) {
+func history(l *loadgen.Line, after string) (all []happened, err error) {
 	for {
-		target := trader.Root + "/events?"
+		target := loadgen.Root + "/events?"
 		if after != "" {
 			target += "after_id=" + after + "&"
 		}

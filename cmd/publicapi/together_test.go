@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/namewharf/namewharf/event"
-	"github.com/namewharf/namewharf/internal/trader"
+	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
@@ -20,7 +20,7 @@ import (
 )
 
 // outcome is what a request as it stands on the wire comes to: "ok", or the code of an error.
-func outcome(t *testing.T, l *trader.Line, request []byte) string {
+func outcome(t *testing.T, l *loadgen.Line, request []byte) string {
 	t.Helper()
 	a, err := l.Send(request)
 	if err != nil {
@@ -36,7 +36,7 @@ func outcome(t *testing.T, l *trader.Line, request []byte) string {
 
 func signed(t *testing.T, by partner.Issued, method, path, body, key string) []byte {
 	t.Helper()
-	request, err := trader.Append(nil, by, method, trader.Root+path, body, key)
+	request, err := loadgen.Append(nil, by, method, loadgen.Root+path, body, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestReplayIsRefusedEverywhere(t *testing.T) {
 		atA, atB := a.line(c.by), b.line(c.by)
 		for i, r := range requests {
 			for at, step := range []struct {
-				line *trader.Line
+				line *loadgen.Line
 				want string
 			}{{atA, "ok"}, {atB, "replay_detected"}, {atA, "replay_detected"}} {
 				if got := outcome(t, step.line, r); got != step.want {
@@ -71,7 +71,7 @@ func TestReplayIsRefusedEverywhere(t *testing.T) {
 		b.start()
 		atA, atB = a.line(c.by), b.line(c.by)
 		for i, r := range requests {
-			for _, line := range []*trader.Line{atA, atB} {
+			for _, line := range []*loadgen.Line{atA, atB} {
 				if got := outcome(t, line, r); got != "replay_detected" {
 					t.Errorf("request %d after a kill: got %s, want replay_detected", i, got)
 				}
@@ -81,7 +81,7 @@ func TestReplayIsRefusedEverywhere(t *testing.T) {
 			r := signed(t, c.by, "GET", "/availability?domain="+name(1), "", "")
 			var got [2]string
 			var wg sync.WaitGroup
-			for at, line := range []*trader.Line{atA, atB} {
+			for at, line := range []*loadgen.Line{atA, atB} {
 				wg.Go(func() { got[at] = outcome(t, line, r) })
 			}
 			wg.Wait()
@@ -102,7 +102,7 @@ func TestLimitsHoldTogether(t *testing.T) {
 		begun := time.Now()
 		passed := map[string]int{}
 		ask := func(times int) {
-			lines := []*trader.Line{a.line(c.by), b.line(c.by)}
+			lines := []*loadgen.Line{a.line(c.by), b.line(c.by)}
 			for n := range times {
 				passed[outcome(t, lines[n%2], signed(t, c.by, "GET", "/availability?domain="+name(0), "", ""))]++
 			}

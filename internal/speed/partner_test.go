@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/namewharf/namewharf/internal/trader"
+	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
@@ -122,20 +122,20 @@ func (s *shop) cpu(b *testing.B) time.Duration {
 }
 
 // A deed is one request of a load, on a line of its worker.
-type deed func(l *trader.Line, n int) error
+type deed func(l *loadgen.Line, n int) error
 
 // order places an order of a name.
-func order(l *trader.Line, n int) error {
+func order(l *loadgen.Line, n int) error {
 	body := fmt.Sprintf(`{"domain":%q,"expected_price":9900,"currency":"USD","buyer":{"email":"buyer@mail.example"}}`, lot(n))
-	a, err := l.Do("POST", trader.Root+"/orders", body, uuid.NewString())
+	a, err := l.Do("POST", loadgen.Root+"/orders", body, uuid.NewString())
 	if err == nil && a.Status != 201 {
 		err = fmt.Errorf("POST /orders: %d %s", a.Status, a.Body)
 	}
 	return err
 }
 
-func availability(l *trader.Line, _ int) error {
-	a, err := l.Do("GET", trader.Root+"/availability?domain="+lot(0), "", "")
+func availability(l *loadgen.Line, _ int) error {
+	a, err := l.Do("GET", loadgen.Root+"/availability?domain="+lot(0), "", "")
 	if err == nil && (a.Status != 200 || !bytes.Contains(a.Body, []byte(`"available":true`))) {
 		err = fmt.Errorf("GET /availability: %d %s", a.Status, a.Body)
 	}
@@ -153,9 +153,9 @@ func (s *shop) load(b *testing.B, workers, rate int, do deed) {
 		numbers <- n
 	}
 	close(numbers)
-	lines := make([]*trader.Line, workers)
+	lines := make([]*loadgen.Line, workers)
 	for i := range lines {
-		l, err := trader.Dial(s.addr, s.by)
+		l, err := loadgen.Dial(s.addr, s.by)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func BenchmarkFirstWebhook(b *testing.B) {
 			took = append(took, at.Sub(e.CreatedAt))
 		}))
 		defer receiver.Close()
-		line, err := trader.Dial(s.addr, s.by)
+		line, err := loadgen.Dial(s.addr, s.by)
 		if err != nil {
 			b.Fatal(err)
 		}

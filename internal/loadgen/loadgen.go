@@ -1,6 +1,6 @@
-// Package trader is a partner's back end that asks a lot. Its lines speak as little HTTP as they must, so that a load costs
+// Package loadgen is a partner's back end that asks a lot. Its lines speak as little HTTP as they must, so that a load costs
 // little beside the server that bears it.
-package trader
+package loadgen
 
 import (
 	"bufio"
