@@ -16,7 +16,7 @@ import (
 
 	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/integrator"
+	"github.com/namewharf/namewharf/internal/partnercli"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/partner"
@@ -142,7 +142,7 @@ func TestChangesAreAudited(t *testing.T) {
 	did("sandbox seed", "sandbox.seed")
 
 	base := partnerService(t, db, data)
-	client, err := integrator.NewClient(base, integrator.Credential{KeyID: known["KEY"], Secret: known["SECRET"]})
+	client, err := partnercli.NewClient(base, partnercli.Credential{KeyID: known["KEY"], Secret: known["SECRET"]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +216,9 @@ func auditLines(t *testing.T, db *store.DB) []audit.Line {
 }
 
 // send signs a request and fails the test unless it succeeds.
-func send(t *testing.T, client *integrator.Client, method, target, body string) string {
+func send(t *testing.T, client *partnercli.Client, method, target, body string) string {
 	t.Helper()
-	answer, err := client.Do(t.Context(), integrator.Request{Method: method, Target: target, Body: []byte(body), IdempotencyKey: store.NewID("idem")})
+	answer, err := client.Do(t.Context(), partnercli.Request{Method: method, Target: target, Body: []byte(body), IdempotencyKey: store.NewID("idem")})
 	if err != nil || answer.Status >= http.StatusMultipleChoices {
 		t.Fatalf("%s %s: %d %s, %v", method, target, answer.Status, answer.Body, err)
 	}

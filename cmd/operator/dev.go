@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/httpserver"
-	"github.com/namewharf/namewharf/internal/integrator"
+	"github.com/namewharf/namewharf/internal/partnercli"
 )
 
 // devOptions are the flags of the commands for who builds on the partner API. These commands need no store.
@@ -60,8 +60,8 @@ func devFlags(fs *flag.FlagSet, o *options) {
 }
 
 // credential is what signs, from flags or the environment.
-func (d *desk) credential() (integrator.Credential, error) {
-	c := integrator.Credential{KeyID: d.dev.keyID, Secret: d.dev.secret}
+func (d *desk) credential() (partnercli.Credential, error) {
+	c := partnercli.Credential{KeyID: d.dev.keyID, Secret: d.dev.secret}
 	if c.Secret == "" {
 		c.Secret, _ = d.environ(secretVariable)
 	}
@@ -71,12 +71,12 @@ func (d *desk) credential() (integrator.Credential, error) {
 	return c, nil
 }
 
-func (d *desk) client() (*integrator.Client, error) {
+func (d *desk) client() (*partnercli.Client, error) {
 	by, err := d.credential()
 	if err != nil {
 		return nil, err
 	}
-	client, err := integrator.NewClient(d.baseURL, by)
+	client, err := partnercli.NewClient(d.baseURL, by)
 	if err != nil {
 		return nil, usagef("-base-url %w", err)
 	}
@@ -87,8 +87,8 @@ func (d *desk) client() (*integrator.Client, error) {
 const maxBody = 8 << 20
 
 // request is what the flags and the arguments say.
-func (d *desk) request(method, target string) (integrator.Request, error) {
-	r := integrator.Request{
+func (d *desk) request(method, target string) (partnercli.Request, error) {
+	r := partnercli.Request{
 		Method: method, Target: target,
 		IdempotencyKey: d.dev.idempotent, Timestamp: d.dev.timestamp, Nonce: d.dev.nonce,
 	}
@@ -155,7 +155,7 @@ func devSign(ctx context.Context, d *desk, args []string) error {
 }
 
 // sendSigned prints the body of the answer as it came, and its status beside it.
-func (d *desk) sendSigned(ctx context.Context, r integrator.Request) error {
+func (d *desk) sendSigned(ctx context.Context, r partnercli.Request) error {
 	client, err := d.client()
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func devListen(ctx context.Context, d *desk, _ []string) error {
 	case o.webhookSecret == "" && !o.register:
 		return usagef("the secret of the webhook in %s, or -webhook-secret, is required", webhookSecretVariable)
 	}
-	var client *integrator.Client
+	var client *partnercli.Client
 	if o.register {
 		var err error
 		if client, err = d.client(); err != nil {
@@ -210,9 +210,9 @@ func devListen(ctx context.Context, d *desk, _ []string) error {
 }
 
 // listen takes webhooks, and is the partner's webhook meanwhile if there is a client.
-func (d *desk) listen(ctx context.Context, listener net.Listener, client *integrator.Client) error {
+func (d *desk) listen(ctx context.Context, listener net.Listener, client *partnercli.Client) error {
 	address := "http://" + listener.Addr().String()
-	receiver := &integrator.Receiver{Secret: d.dev.webhookSecret, Status: d.dev.statusCode, Delay: d.dev.delay, Tell: d.tell}
+	receiver := &partnercli.Receiver{Secret: d.dev.webhookSecret, Status: d.dev.statusCode, Delay: d.dev.delay, Tell: d.tell}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // it takes what comes until nothing is sent any more
 	ended := make(chan error, 1)
 	go func() { ended <- receiver.Serve(serving, listener) }()
@@ -249,7 +249,7 @@ func freshSecret() string {
 }
 
 // tell prints a delivery on one line.
-func (d *desk) tell(v integrator.Delivery) {
+func (d *desk) tell(v partnercli.Delivery) {
 	if d.json {
 		e := json.NewEncoder(d.stdout)
 		e.SetEscapeHTML(false)
@@ -267,7 +267,7 @@ func (d *desk) tell(v integrator.Delivery) {
 	}
 	_ = json.Unmarshal(v.Event, &body) // what is not there is not shown
 	verdict := fmt.Sprintf("X-Service-Signature %s, webhook-signature %s", v.Service, v.Standard)
-	if v.Service == integrator.Good && v.Standard == integrator.Good {
+	if v.Service == partnercli.Good && v.Standard == partnercli.Good {
 		verdict = "signatures good"
 	}
 	order := body.Data.Order

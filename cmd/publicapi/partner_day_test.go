@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/integrator"
+	"github.com/namewharf/namewharf/internal/partnercli"
 )
 
 // partnerDoc is what partners read.
@@ -58,16 +58,16 @@ var (
 )
 
 // credential is that of the demo's partner.
-func (s *site) credential(t *testing.T) integrator.Credential {
+func (s *site) credential(t *testing.T) partnercli.Credential {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		said := s.said.String()
 		if m := printedPartner.FindStringSubmatch(said); m != nil && printedStore.MatchString(said) {
-			return integrator.Credential{KeyID: m[1], Secret: m[2]}
+			return partnercli.Credential{KeyID: m[1], Secret: m[2]}
 		}
 	}
 	t.Fatalf("the demo does not tell of its partner: %s", s.said)
-	return integrator.Credential{}
+	return partnercli.Credential{}
 }
 
 // script runs a bash script in a directory and returns what it prints.

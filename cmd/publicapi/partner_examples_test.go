@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/event"
-	"github.com/namewharf/namewharf/internal/integrator"
+	"github.com/namewharf/namewharf/internal/partnercli"
 )
 
 // An example is a program of examples/partner in one language.
@@ -145,7 +145,7 @@ func (e example) start(t *testing.T, secret string) (address string) {
 func TestExamplesVerify(t *testing.T) {
 	t.Parallel()
 	s := openDemo(t, "-rate-limits", "off")
-	client, err := integrator.NewClient(s.url, s.credential(t))
+	client, err := partnercli.NewClient(s.url, s.credential(t))
 	if err != nil {
 		t.Fatal(err)
 	}

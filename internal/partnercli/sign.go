@@ -1,6 +1,6 @@
-// Package integrator is the terminal of an engineer who builds on the partner API: it signs requests, sends them, and
+// Package partnercli is the terminal of an engineer who builds on the partner API: it signs requests, sends them, and
 // takes webhooks.
-package integrator
+package partnercli
 
 import (
 	"bytes"

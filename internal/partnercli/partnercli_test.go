@@ -1,4 +1,4 @@
-package integrator
+package partnercli
 
 import (
 	"context"
