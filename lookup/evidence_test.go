@@ -11,7 +11,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
 )
 
@@ -362,13 +362,13 @@ func TestRules(t *testing.T) {
 // take longer than its limit.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	r, err := registry.Start(registry.Config{})
+	r, err := demoregistry.Start(demoregistry.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	file := parse(t, string(r.File()))
-	for _, fault := range registry.Faults() {
+	for _, fault := range demoregistry.Faults() {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			s := start(t, file, func(c *lookup.Config) { c.SearchTime, c.LookupTime = time.Second, time.Second })

@@ -18,7 +18,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
 )
 
@@ -181,7 +181,7 @@ func codes(v lookup.Verdict) string {
 }
 
 func ExampleService_Domain() {
-	r, err := registry.Start(registry.Config{})
+	r, err := demoregistry.Start(demoregistry.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -210,7 +210,7 @@ func ExampleService_Domain() {
 }
 
 func ExampleService_Verdict() {
-	r, err := registry.Start(registry.Config{})
+	r, err := demoregistry.Start(demoregistry.Config{})
 	if err != nil {
 		panic(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/lookup/record"
 )
@@ -288,7 +288,7 @@ func TestClose(t *testing.T) {
 	// Not parallel: it counts goroutines.
 	before := runtime.NumGoroutine()
 	func() {
-		r, err := registry.Start(registry.Config{Latency: 5 * time.Second})
+		r, err := demoregistry.Start(demoregistry.Config{Latency: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,13 +13,13 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
 )
 
 func TestTXT(t *testing.T) {
 	t.Parallel()
-	reg, err := registry.Start(registry.Config{Count: true})
+	reg, err := demoregistry.Start(demoregistry.Config{Count: true})
 	if err != nil {
 		t.Fatal(err)
 	}

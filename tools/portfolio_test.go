@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
@@ -31,7 +31,7 @@ type office struct {
 
 func newOffice(t testing.TB, db *store.DB) *office {
 	t.Helper()
-	reg, err := registry.Start(registry.Config{Count: true})
+	reg, err := demoregistry.Start(demoregistry.Config{Count: true})
 	if err != nil {
 		t.Fatal(err)
 	}

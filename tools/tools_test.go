@@ -10,7 +10,7 @@ import (
 
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
@@ -32,14 +32,14 @@ xn--bcher-kva.com,550000,,USD,,
 // A stand is the operations over a registry on loopback and a store of their own.
 type stand struct {
 	set      *op.Set
-	registry *registry.Registry
+	registry *demoregistry.Registry
 	market   *market.Market
 	lookup   *lookup.Service
 }
 
 func newStand(t testing.TB) *stand {
 	t.Helper()
-	reg, err := registry.Start(registry.Config{Count: true})
+	reg, err := demoregistry.Start(demoregistry.Config{Count: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/programtest"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
@@ -168,7 +168,7 @@ func TestStdio(t *testing.T) {
 // An assistant starts the program anywhere: its store is in the user's data directory.
 func TestTheStoreIsTheUsers(t *testing.T) {
 	t.Parallel()
-	reg, err := registry.Start(registry.Config{})
+	reg, err := demoregistry.Start(demoregistry.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/identity"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/serve/pages"
@@ -24,7 +24,7 @@ import (
 // demoNames is a portfolio whose owners have the demo's DNS at hand: what they claim is proven as soon as they ask.
 type demoNames struct {
 	*portfolio.Portfolio
-	dns *registry.Registry
+	dns *demoregistry.Registry
 }
 
 // Add claims the name and puts its proof into the demo's DNS.

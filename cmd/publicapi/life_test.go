@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/programtest"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 )
 
 // busy is an address that somebody listens on.
@@ -238,7 +238,7 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 func TestTerminationFinishesWhatRuns(t *testing.T) {
 	t.Parallel()
 	const latency = 700 * time.Millisecond
-	reg, err := registry.Start(registry.Config{Latency: latency})
+	reg, err := demoregistry.Start(demoregistry.Config{Latency: latency})
 	if err != nil {
 		t.Fatal(err)
 	}

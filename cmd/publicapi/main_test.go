@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/programtest"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
@@ -24,7 +24,7 @@ type site struct {
 	url      string
 	data     string // directory of its store
 	file     string // its -registry file
-	registry *registry.Registry
+	registry *demoregistry.Registry
 	log      *log
 	said     *log // standard output
 	client   *http.Client
@@ -40,9 +40,9 @@ func open(t testing.TB, args ...string) *site {
 	return openOn(t, reg, reg.File(), args...)
 }
 
-func newRegistry(t testing.TB) *registry.Registry {
+func newRegistry(t testing.TB) *demoregistry.Registry {
 	t.Helper()
-	reg, err := registry.Start(registry.Config{Now: clock, Count: true})
+	reg, err := demoregistry.Start(demoregistry.Config{Now: clock, Count: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func newRegistry(t testing.TB) *registry.Registry {
 }
 
 // openOn is open with a -registry file that need not name all that the registry has.
-func openOn(t testing.TB, reg *registry.Registry, file []byte, args ...string) *site {
+func openOn(t testing.TB, reg *demoregistry.Registry, file []byte, args ...string) *site {
 	t.Helper()
 	s := &site{data: t.TempDir(), registry: reg, log: &log{}, said: &log{}, client: newClient()}
 	s.file = filepath.Join(s.data, "registry.json")

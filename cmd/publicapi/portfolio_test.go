@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/programtest"
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/internal/oauthtest"
 	"github.com/namewharf/namewharf/market"
 )
@@ -440,7 +440,7 @@ func TestNamesThatChangeHands(t *testing.T) {
 
 	// Another process on the store, whose registry says that all names expire ten days sooner. It asks by itself about
 	// what nobody has asked about since the proof.
-	earlier, err := registry.Start(registry.Config{Now: func() time.Time { return clock().AddDate(0, 0, -10) }})
+	earlier, err := demoregistry.Start(demoregistry.Config{Now: func() time.Time { return clock().AddDate(0, 0, -10) }})
 	if err != nil {
 		t.Fatal(err)
 	}

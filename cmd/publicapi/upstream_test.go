@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/tools"
 )
 
@@ -37,24 +37,24 @@ func (s *site) verdictOn(t *testing.T, name string) verdict {
 const patience = 3 * time.Second
 
 // spoil are the faults after which nobody can say whether the name is free. The others leave an answer that is right.
-var spoil = map[registry.Fault]bool{
-	registry.BadRequest: true, registry.Denied: true, registry.TooMany: true, registry.TooManyDate: true, registry.Broken: true,
-	registry.HTMLNotFound: true, registry.ForeignNotFound: true, registry.WrongName: true, registry.Truncated: true, registry.Cut: true,
-	registry.Junk: true, registry.Deep: true, registry.Slow: true, registry.Endless: true, registry.RedirectLoop: true, registry.RedirectPrivate: true,
-	registry.WhoisThrottle: true, registry.WhoisDenied: true, registry.WhoisSilent: true, registry.WhoisSlow: true, registry.WhoisEndless: true,
-	registry.WhoisWrongName: true,
+var spoil = map[demoregistry.Fault]bool{
+	demoregistry.BadRequest: true, demoregistry.Denied: true, demoregistry.TooMany: true, demoregistry.TooManyDate: true, demoregistry.Broken: true,
+	demoregistry.HTMLNotFound: true, demoregistry.ForeignNotFound: true, demoregistry.WrongName: true, demoregistry.Truncated: true, demoregistry.Cut: true,
+	demoregistry.Junk: true, demoregistry.Deep: true, demoregistry.Slow: true, demoregistry.Endless: true, demoregistry.RedirectLoop: true, demoregistry.RedirectPrivate: true,
+	demoregistry.WhoisThrottle: true, demoregistry.WhoisDenied: true, demoregistry.WhoisSilent: true, demoregistry.WhoisSlow: true, demoregistry.WhoisEndless: true,
+	demoregistry.WhoisWrongName: true,
 }
 
 // resting are the faults after which a host is left alone for all names.
-var resting = map[registry.Fault]bool{
-	registry.Denied: true, registry.TooMany: true, registry.TooManyDate: true, registry.WhoisThrottle: true, registry.WhoisDenied: true,
+var resting = map[demoregistry.Fault]bool{
+	demoregistry.Denied: true, demoregistry.TooMany: true, demoregistry.TooManyDate: true, demoregistry.WhoisThrottle: true, demoregistry.WhoisDenied: true,
 }
 
 // Whatever the registry of a registered name does, the name is never called free, and the answer comes in time.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	shared := open(t, "-rate-limits", "off")
-	for _, fault := range registry.Faults() {
+	for _, fault := range demoregistry.Faults() {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			s := shared
@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 			} else if v.Status != "registered" || v.Available == nil || *v.Available {
 				t.Errorf("%s: got %+v, want registered", name, v)
 			}
-			if fault == registry.Slow || fault == registry.WhoisSlow {
+			if fault == demoregistry.Slow || fault == demoregistry.WhoisSlow {
 				return // a look-up would take all of its time too, which is another eight seconds
 			}
 			begun = time.Now()
@@ -145,7 +145,7 @@ func TestAHostThatRestsIsLeftAlone(t *testing.T) {
 
 func TestEqualLookupsAreOne(t *testing.T) {
 	t.Parallel()
-	reg, err := registry.Start(registry.Config{Count: true, Latency: 300 * time.Millisecond})
+	reg, err := demoregistry.Start(demoregistry.Config{Count: true, Latency: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,11 +163,11 @@ func TestEqualLookupsAreOne(t *testing.T) {
 		all.Wait()
 	}
 	many(search, `{"q":"quietmeadow.org","tlds":["org"]}`)
-	if got, want := reg.Requests("quietmeadow.org"), (registry.Count{RDAP: 1, DNS: 1}); got != want {
+	if got, want := reg.Requests("quietmeadow.org"), (demoregistry.Count{RDAP: 1, DNS: 1}); got != want {
 		t.Errorf("500 searches: the registry got %+v, want %+v", got, want)
 	}
 	many(whois, `{"domain":"cobaltpine.de"}`)
-	if got, want := reg.Requests("cobaltpine.de"), (registry.Count{WHOIS: 1}); got != want {
+	if got, want := reg.Requests("cobaltpine.de"), (demoregistry.Count{WHOIS: 1}); got != want {
 		t.Errorf("500 look-ups: the registry got %+v, want %+v", got, want)
 	}
 }
@@ -176,7 +176,7 @@ func TestEqualLookupsAreOne(t *testing.T) {
 func TestNamesAreLookedUpSideBySide(t *testing.T) {
 	t.Parallel()
 	const latency = 300 * time.Millisecond
-	reg, err := registry.Start(registry.Config{Latency: latency})
+	reg, err := demoregistry.Start(demoregistry.Config{Latency: latency})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestTheDemosNamesWorkInAnyOrder(t *testing.T) {
 					t.Errorf("%s, %s: got %+v, want %s", sample.kind, sample.name, v, want[sample.kind])
 				}
 			}
-			for _, suffix := range registry.Suffixes() {
+			for _, suffix := range demoregistry.Suffixes() {
 				if strings.HasPrefix(suffix, "throttled.") {
 					continue
 				}

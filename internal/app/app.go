@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
@@ -66,7 +66,7 @@ type Backend struct {
 	Lookup *lookup.Service
 	Table  *tld.Table
 	Prices *tld.Prices
-	Demo   *registry.Registry // nil without -demo
+	Demo   *demoregistry.Registry // nil without -demo
 	Keys   *seal.Keys         // seal what the store must not show
 	Secret []byte             // seals cursors
 	Data   string             // the data directory
@@ -176,7 +176,7 @@ func (b *Backend) lookups(cfg Config) (config lookup.Config, err error) {
 			return config, fmt.Errorf("-registry: %w", err)
 		}
 	case cfg.Demo:
-		if b.Demo, err = registry.Start(registry.Config{Now: cfg.Now}); err != nil {
+		if b.Demo, err = demoregistry.Start(demoregistry.Config{Now: cfg.Now}); err != nil {
 			return config, err
 		}
 		b.onClose(b.Demo.Close)

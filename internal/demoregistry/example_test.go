@@ -1,4 +1,4 @@
-package registry_test
+package demoregistry_test
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/namewharf/namewharf/internal/registry"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 )
 
 func ExampleStart() {
-	r, err := registry.Start(registry.Config{})
+	r, err := demoregistry.Start(demoregistry.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -27,12 +27,12 @@ func ExampleStart() {
 }
 
 func ExampleRegistry_Fail() {
-	r, err := registry.Start(registry.Config{})
+	r, err := demoregistry.Start(demoregistry.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer r.Close()
-	r.Fail("cobaltpine.dev", registry.TooMany)
+	r.Fail("cobaltpine.dev", demoregistry.TooMany)
 	resp, err := http.Get(r.RDAP("dev") + "domain/cobaltpine.dev")
 	if err != nil {
 		log.Fatal(err)

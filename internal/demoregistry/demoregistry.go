@@ -1,4 +1,4 @@
-// Package registry is a small real registry on loopback: RDAP over HTTP, WHOIS over TCP and authoritative DNS over
+// Package demoregistry is a small real registry on loopback: RDAP over HTTP, WHOIS over TCP and authoritative DNS over
 // UDP and TCP, with a fixed set of names in every state and faults on demand. It is a test bed, and the registry
 // that the demo asks.
 //
@@ -27,7 +27,7 @@
 // alone know the registrant. me, de, eu, jp and example have WHOIS only; app, dev, fr, ch, ws and test RDAP only. ws is
 // a wildcard zone: DNS has an answer for every name below it. A real client lets a host rest after a 403 or 429; other
 // names than those of faults are not affected, their hosts being others.
-package registry
+package demoregistry
 
 import (
 	"context"
