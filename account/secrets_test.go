@@ -15,7 +15,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -26,7 +26,7 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		db, err := store.Open(t.Context(), cfg)
 		must(t, "open", err)
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r := newRig(t, db, withProvider(p))
 		secrets := busyDay(t, r, p)
 		r.Close()
@@ -59,7 +59,7 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 }
 
 // busyDay does all that has to do with secrets and returns them.
-func busyDay(t *testing.T, r *rig, p *openid.Provider) map[string]string {
+func busyDay(t *testing.T, r *rig, p *oidctest.Provider) map[string]string {
 	t.Helper()
 	ctx := t.Context()
 	_, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
@@ -102,7 +102,7 @@ func busyDay(t *testing.T, r *rig, p *openid.Provider) map[string]string {
 		"password": passphrase, "wrong password": "the wrong passphrase", "new password": "a passphrase after the reset",
 		"session": session, "second session": second, "verification": verify, "link": link, "reset": reset,
 		"operator's link": tokenIn(t, operator, LinkPath, TokenParameter), "invitation": tokenIn(t, invite, SignUpPath, InviteParameter),
-		"provider's code": back.Get("code"), "state": back.Get("state"), "flow": flow, "client secret": url.QueryEscape(openid.Secret),
+		"provider's code": back.Get("code"), "state": back.Get("state"), "flow": flow, "client secret": url.QueryEscape(oidctest.Secret),
 	}
 }
 

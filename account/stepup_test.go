@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -33,7 +33,7 @@ var sensitive = map[string]func(r *rig, s Session) error{
 func TestSensitiveActionsTakeARecentSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		p.Claims["email"] = "ada@names.example"
 		who, err := r.pass(t, p, "", "")
@@ -73,7 +73,7 @@ func TestSensitiveActionsTakeARecentSignIn(t *testing.T) {
 func TestChangesAreToldByMail(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx, d := newRig(t, db, withProvider(p)), t.Context(), newDevice()
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		who := r.account("ada@names.example")
@@ -143,7 +143,7 @@ func TestTheLastMeansOfSigningIn(t *testing.T) {
 func TestResetRemovesPasskeysAndLinks(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		p.Claims["email"], p.Claims["email_verified"] = "thief@other.example", false
 		for name, keep := range map[string]bool{"kept": true, "removed": false} {
@@ -204,7 +204,7 @@ func TestExport(t *testing.T) {
 func TestProvidersThatLetPassAreNoRecentSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		come := func(begin func() (address, flow string, err error)) Session {
 			t.Helper()

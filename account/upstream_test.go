@@ -12,20 +12,20 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-func withProvider(p *openid.Provider) func(*Config) {
+func withProvider(p *oidctest.Provider) func(*Config) {
 	return func(c *Config) {
-		c.OIDC = []Provider{{ID: "example", Name: "Example", Issuer: p.URL, ClientID: openid.Client, ClientSecret: openid.Secret}}
+		c.OIDC = []Provider{{ID: "example", Name: "Example", Issuer: p.URL, ClientID: oidctest.Client, ClientSecret: oidctest.Secret}}
 	}
 }
 
 // pass goes through the provider and comes back.
-func (r *rig) pass(t *testing.T, p *openid.Provider, accountID, invite string) (Account, error) {
+func (r *rig) pass(t *testing.T, p *oidctest.Provider, accountID, invite string) (Account, error) {
 	t.Helper()
 	var link Session
 	if accountID != "" {
@@ -50,7 +50,7 @@ func (r *rig) signedIn(t *testing.T, accountID string) Session {
 func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		want(t, "button", r.Providers()[0], Button{"example", "Example"})
 		made, err := r.pass(t, p, "", "")
@@ -76,7 +76,7 @@ func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
 func TestUpstreamFindsTheAccountOfAnAddress(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		who := r.account("ada@names.example")
 		p.Claims["email_verified"] = false
@@ -98,7 +98,7 @@ func TestUpstreamFindsTheAccountOfAnAddress(t *testing.T) {
 func TestUpstreamTakesAnUnverifiedAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		thief, err := r.SignUp(ctx, "ada@names.example", passphrase, "", abroad)
 		must(t, "the thief signs up", err)
@@ -117,7 +117,7 @@ func TestUpstreamTakesAnUnverifiedAccount(t *testing.T) {
 func TestUpstreamIsLinkedToAnAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r := newRig(t, db, withProvider(p))
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
@@ -135,7 +135,7 @@ func TestUpstreamIsLinkedToAnAccount(t *testing.T) {
 func TestUpstreamIsUnlinked(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
@@ -162,7 +162,7 @@ func TestUpstreamIsUnlinked(t *testing.T) {
 func TestUpstreamKeepsTheSignUpMode(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		closed := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Closed })
 		_, err := closed.pass(t, p, "", "")
 		wantCode(t, "a stranger where sign-up is closed", err, fault.Forbidden)
@@ -181,7 +181,7 @@ func TestUpstreamKeepsTheSignUpMode(t *testing.T) {
 func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		must(t, "make a key", err)
@@ -241,7 +241,7 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 func TestAFlowLinksInItsSessionOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		ada, bob := r.account("ada@names.example"), r.account("bob@names.example")
@@ -270,7 +270,7 @@ func TestAFlowLinksInItsSessionOnly(t *testing.T) {
 func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		r, ctx := newRig(t, db, withProvider(p)), t.Context()
 		address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin", err)
@@ -307,7 +307,7 @@ func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
 func TestFlowsAreSealedOutsideTheDatabase(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		p := openid.Start(t)
+		p := oidctest.Start(t)
 		keys := seal.Random()
 		r := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Keys = keys })
 		other := newRig(t, db, withProvider(p)) // on the same database, without the key
@@ -343,7 +343,7 @@ func TestUpstreamThatIsDown(t *testing.T) {
 	gone.Close()
 	for name, issuer := range map[string]string{"endless": broken.URL, "gone": gone.URL} {
 		r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
-			c.OIDC = []Provider{{ID: "example", Issuer: issuer, ClientID: openid.Client}}
+			c.OIDC = []Provider{{ID: "example", Issuer: issuer, ClientID: oidctest.Client}}
 		})
 		_, _, err := r.BeginUpstream(t.Context(), "example", Session{}, "")
 		wantCode(t, name, err, fault.Unavailable)

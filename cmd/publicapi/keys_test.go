@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
@@ -206,8 +206,8 @@ func TestOlderKeyFile(t *testing.T) {
 // From a backup of the database alone nobody makes or finishes a sign-in at a provider, signs a quote, or opens a secret.
 func TestABackupAloneSignsAndOpensNothing(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
-	providers := write(t, "oidc.toml", "[[provider]]\nid = \"example\"\nissuer = \""+provider.URL+"\"\nclient_id = \""+openid.Client+"\"\nclient_secret = \""+openid.Secret+"\"\n")
+	provider := oidctest.Start(t)
+	providers := write(t, "oidc.toml", "[[provider]]\nid = \"example\"\nissuer = \""+provider.URL+"\"\nclient_id = \""+oidctest.Client+"\"\nclient_secret = \""+oidctest.Secret+"\"\n")
 	s := openDemo(t, "-rate-limits", "off", "-oidc", providers)
 	credential := s.credential(t)
 	line, err := loadgen.Dial(strings.TrimPrefix(s.url, "http://"), partner.Issued(credential))

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/serve/pages"
@@ -112,7 +112,7 @@ func TestSignUpThenSignInTellsNothing(t *testing.T) {
 // A session is stolen from a desk long after its owner signed in.
 func TestStaleSessionsMayNotChangeHowOneSignsIn(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
+	provider := oidctest.Start(t)
 	var ahead atomic.Int64
 	w := newTown(t, func(a *account.Config, c *pages.Config) {
 		withProvider(provider)(a, c)

@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
@@ -50,16 +50,16 @@ func (b *window) authenticator() {
 }
 
 // withProvider gives a town an OpenID provider.
-func withProvider(p *openid.Provider) func(*account.Config, *pages.Config) {
+func withProvider(p *oidctest.Provider) func(*account.Config, *pages.Config) {
 	return func(a *account.Config, _ *pages.Config) {
-		a.OIDC = []account.Provider{{ID: "example", Name: "Example", Issuer: p.URL, ClientID: openid.Client, ClientSecret: openid.Secret}}
+		a.OIDC = []account.Provider{{ID: "example", Name: "Example", Issuer: p.URL, ClientID: oidctest.Client, ClientSecret: oidctest.Secret}}
 	}
 }
 
 // testProviderInABrowser signs up at a provider on the way to an application whose request is large, then unlinks and
 // links the account there.
 func testProviderInABrowser(t *testing.T, chromium context.Context) {
-	w := newTown(t, withProvider(openid.Start(t)))
+	w := newTown(t, withProvider(oidctest.Start(t)))
 	b := newWindow(w, chromium)
 	state := strings.Repeat("0123456789abcdef", 256) // 4 KiB
 	request := ask(w.client("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb") + "&prompt=consent"

@@ -14,7 +14,7 @@ import (
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/serve/pages"
 )
@@ -100,7 +100,7 @@ func testPictures(t *testing.T, chromium context.Context) {
 func takePictures(t *testing.T, chromium context.Context) {
 	dns := &world{}
 	w := newTown(t, func(a *account.Config, c *pages.Config) {
-		withProvider(openid.Start(t))(a, c)
+		withProvider(oidctest.Start(t))(a, c)
 		withNames(t, dns)(a, c)
 	})
 	w.dns = dns

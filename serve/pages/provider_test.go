@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/namewharf/namewharf/account"
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
 // visitProvider goes to the provider from a link of ours, and comes back.
-func (p *person) visitProvider(t *testing.T, provider *openid.Provider, link string) page {
+func (p *person) visitProvider(t *testing.T, provider *oidctest.Provider, link string) page {
 	t.Helper()
 	out := p.open(link)
 	p.want("to the provider", out, http.StatusSeeOther)
@@ -22,7 +22,7 @@ func (p *person) visitProvider(t *testing.T, provider *openid.Provider, link str
 
 func TestProviderLeadsBack(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
+	provider := oidctest.Start(t)
 	w := newTown(t, withProvider(provider))
 	for what, c := range map[string]struct {
 		back string
@@ -53,7 +53,7 @@ func TestProviderLeadsBack(t *testing.T) {
 
 func TestProviderFailures(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
+	provider := oidctest.Start(t)
 	w := newTown(t, func(a *account.Config, c *pages.Config) {
 		withProvider(provider)(a, c)
 		a.Signup, c.Signup = account.Closed, account.Closed
@@ -68,7 +68,7 @@ func TestProviderFailures(t *testing.T) {
 
 func TestLinkedAccounts(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
+	provider := oidctest.Start(t)
 	w := newTown(t, withProvider(provider))
 	p := w.person()
 	p.visitProvider(t, provider, "/signin/with/example")

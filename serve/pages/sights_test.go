@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/namewharf/namewharf/account"
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
@@ -125,7 +125,7 @@ var residents = []sight{
 func testSights(t *testing.T, chromium context.Context) {
 	dns := &world{}
 	w := newTown(t, func(a *account.Config, c *pages.Config) {
-		withProvider(openid.Start(t))(a, c)
+		withProvider(oidctest.Start(t))(a, c)
 		withNames(t, dns)(a, c)
 	})
 	w.dns = dns

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/account"
-	"github.com/namewharf/namewharf/internal/openid"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
@@ -40,7 +40,7 @@ func (w timed) later() { w.ahead.Add(int64(account.StepUpLife)) }
 // Who is asked to sign in again comes back to what they wanted to do, whatever they sign in with.
 func TestSigningInAgainLeadsBack(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
+	provider := oidctest.Start(t)
 	w := newTimed(t, withProvider(provider))
 	p := w.person()
 	p.visitProvider(t, provider, "/signin/with/example")
@@ -97,7 +97,7 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 // An account without a password is offered the way to one, not a form that fails.
 func TestFirstPasswordAfterSigningInAgain(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
+	provider := oidctest.Start(t)
 	w := newTimed(t, withProvider(provider))
 	p := w.person()
 	p.visitProvider(t, provider, "/signin/with/example")
@@ -248,7 +248,7 @@ func TestExportAndDelete(t *testing.T) {
 
 func TestProvidersAreAskedForAnotherSignIn(t *testing.T) {
 	t.Parallel()
-	provider := openid.Start(t)
+	provider := oidctest.Start(t)
 	w := newTown(t, withProvider(provider))
 	p := w.person()
 	provider.SignedIn = time.Now().Add(-time.Hour)

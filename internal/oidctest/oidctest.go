@@ -1,6 +1,6 @@
-// Package openid is a small OpenID provider on loopback, for tests of signing in at one: discovery, keys, authorization
+// Package oidctest is a small OpenID provider on loopback, for tests of signing in at one: discovery, keys, authorization
 // with PKCE, and a token endpoint that keeps the rules of OpenID Connect Core.
-package openid
+package oidctest
 
 import (
 	"crypto/ecdsa"
