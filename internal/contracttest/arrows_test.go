@@ -1,4 +1,4 @@
-package house
+package contracttest
 
 import (
 	"encoding/json"

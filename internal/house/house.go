@@ -1,3 +1,0 @@
-// Package house holds the tests of the whole: that packages import downward only, and that the operations offer what
-// the specification says.
-package house
