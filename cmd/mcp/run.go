@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/build"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/internal/apiclient"
@@ -121,7 +121,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return nil
 	}
 	if errors.Is(err, settings.ErrVersion) {
-		fmt.Fprintln(stdout, build.Line("mcp"))
+		fmt.Fprintln(stdout, version.Line("mcp"))
 		return nil
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		}
 		defer o.face.Close()
 	}
-	token, measured := "", watch{metrics: middleware.NewMetrics(build.Version()), flush: func() {}}
+	token, measured := "", watch{metrics: middleware.NewMetrics(version.Version()), flush: func() {}}
 	if o.face.Addr == "" {
 		token, _ = environ(tokenVariable)
 	} else {
@@ -148,7 +148,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer measured.flush()
 	config := mcp.Config{
-		Version: build.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
+		Version: version.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
 		SignIn: `run "mcp login -backend URL" with the base URL of a public API where you have an account, and start this server with the same -backend`,
 	}
 	if token != "" && o.backend == "" && o.issuer == "" {
@@ -218,7 +218,7 @@ func (o *options) links() [][2]string {
 
 // summary is what the program says of itself at its start.
 func (o *options) summary(back *app.Backend) httpserver.Summary {
-	s := o.stand.Summary(back, build.Line("mcp"))
+	s := o.stand.Summary(back, version.Line("mcp"))
 	s.Links = o.links()
 	if o.face.Addr == "" {
 		s.Off = append([]string{"sign-in: \"mcp login -backend URL\" signs in at a public API, -backend asks it"}, s.Off...)
@@ -237,7 +237,7 @@ func (o *options) summary(back *app.Backend) httpserver.Summary {
 func serveBackend(ctx context.Context, config mcp.Config, o *options, api *apiclient.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	config.Set = config.Set.Via(api.Call)
 	o.started = func(w io.Writer) {
-		httpserver.Summary{Program: build.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)
+		httpserver.Summary{Program: version.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)
 	}
 	config.Resources = tools.NewReference(config.Set, tld.DefaultTable())
 	if o.face.Addr == "" {

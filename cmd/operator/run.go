@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/build"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/spelling"
@@ -126,7 +126,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return nil
 	}
 	if errors.Is(err, settings.ErrVersion) {
-		fmt.Fprintln(stdout, build.Line("operator"))
+		fmt.Fprintln(stdout, version.Line("operator"))
 		return nil
 	}
 	if err == nil {

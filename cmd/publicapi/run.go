@@ -18,7 +18,7 @@ import (
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/build"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/internal/retention"
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return nil
 	}
 	if errors.Is(err, settings.ErrVersion) {
-		fmt.Fprintln(stdout, build.Line("publicapi"))
+		fmt.Fprintln(stdout, version.Line("publicapi"))
 		return nil
 	}
 	if err != nil {
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer face.Close()
 
 	limits := face.Limits(time.Now)
-	metrics := middleware.NewMetrics(build.Version())
+	metrics := middleware.NewMetrics(version.Version())
 	stand.Environ, stand.Logger, stand.Now, stand.Around = environ, log, time.Now, httpserver.Upstream(metrics.Registerer(), tracer)
 	back, err := app.Open(ctx, stand, defaultData)
 	if ctx.Err() != nil && err != nil {
@@ -138,7 +138,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer partners.Close()
 	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log, users.Accounts.Unconfirmed()...)()
 	mcp, err := mcp.New(mcp.Config{
-		Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log,
+		Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Door: d, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 
 // summary is what the program says of itself at its start.
 func summary(o *options, stand app.Config, back *app.Backend) httpserver.Summary {
-	s, base := stand.Summary(back, build.Line("publicapi")), o.face.BaseURL
+	s, base := stand.Summary(back, version.Line("publicapi")), o.face.BaseURL
 	s.Links = [][2]string{
 		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + identity.SignInPath},
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/build"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/op"
@@ -171,14 +171,14 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 		users.Close()
 		return back.Close()
 	}
-	d := middleware.New(middleware.Config{BaseURL: base, Gate: users.OAuth, Limits: limits, Logger: log, Metrics: middleware.NewMetrics(build.Version()), Now: time.Now})
-	mcp, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: build.Version(), Door: d, Logger: log})
+	d := middleware.New(middleware.Config{BaseURL: base, Gate: users.OAuth, Limits: limits, Logger: log, Metrics: middleware.NewMetrics(version.Version()), Now: time.Now})
+	mcp, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Door: d, Logger: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, closer())
 	}
 	doors := users.Doors(d, settings.Signup.Value, users.Names)
 	doors["/mcp"] = mcp.Handler(base+"/mcp", false)
-	api := rest.New(rest.Config{Door: d, Set: set, Version: build.Version(), MCP: base + "/mcp", Ready: back.Ready})
+	api := rest.New(rest.Config{Door: d, Set: set, Version: version.Version(), MCP: base + "/mcp", Ready: back.Ready})
 	return identity.ByPath(doors, api), closer, nil
 }
 

@@ -1,5 +1,5 @@
-// Package build knows which version of the product this is.
-package build
+// Package version knows which version of the product this is.
+package version
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 )
 
-// version is set by who builds a release: -ldflags "-X github.com/namewharf/namewharf/internal/build.version=v1.2.3".
+// version is set by who builds a release: -ldflags "-X github.com/namewharf/namewharf/internal/version.version=v1.2.3".
 var version string
 
 // Version is the version that the program was built as: the one given to the linker, else that of the module, which is
