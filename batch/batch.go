@@ -114,16 +114,16 @@ type runner struct{ set *op.Set }
 
 func (r runner) lookup() op.Operation[In, Out] {
 	return op.Operation[In, Out]{
-		Name:    "batch_lookup",
-		Title:   "Run several operations",
-		Doc:     "Runs 1 to 20 read operations in one call, side by side; each succeeds or fails alone. Use it instead of many calls.",
-		Route:   op.Route{Method: "POST", Path: "/api/batch"},
-		Tool:    true,
-		Effect:  op.Reads,
-		Limit:   op.Read,
-		Varies:  true,
-		Example: In{Operations: Items{{ID: "a", Op: "tld_registration_price", Params: op.Object(`{"tld":"com"}`)}, {ID: "b", Op: "tld_metadata", Params: op.Object(`{"tld":"de"}`)}}},
-		Plan:    r.plan,
+		Name:      "batch_lookup",
+		Title:     "Run several operations",
+		Doc:       "Runs 1 to 20 read operations in one call, side by side; each succeeds or fails alone. Use it instead of many calls.",
+		Route:     op.Route{Method: "POST", Path: "/api/batch"},
+		Tool:      true,
+		Effect:    op.Reads,
+		Limit:     op.Read,
+		PerCaller: true,
+		Example:   In{Operations: Items{{ID: "a", Op: "tld_registration_price", Params: op.Object(`{"tld":"com"}`)}, {ID: "b", Op: "tld_metadata", Params: op.Object(`{"tld":"de"}`)}}},
+		Plan:      r.plan,
 	}
 }
 
@@ -289,8 +289,8 @@ func (r runner) catalogue() op.Operation[CatalogueIn, CatalogueOut] {
 		Route:  op.Route{Method: "GET", Path: "/api/batch"},
 		Effect: op.Reads,
 		Limit:  op.Read,
-		Keeps:  catalogueKeeps,
-		Reuse:  &op.Reuse[CatalogueIn, CatalogueOut]{For: func(CatalogueIn, CatalogueOut) time.Duration { return catalogueKeeps }},
+		MaxAge: catalogueKeeps,
+		Cache:  &op.Cache[CatalogueIn, CatalogueOut]{For: func(CatalogueIn, CatalogueOut) time.Duration { return catalogueKeeps }},
 		Do: func(context.Context, CatalogueIn) (CatalogueOut, error) {
 			return r.list()
 		},

@@ -33,7 +33,7 @@ func newSet(t testing.TB, keep time.Duration) *op.Set {
 		Cost: func(_ context.Context, in echoIn) []op.Charge {
 			return []op.Charge{{Class: op.Lookup, Count: len(in.Text)}}
 		},
-		Reuse:   &op.Reuse[echoIn, echoOut]{For: func(echoIn, echoOut) time.Duration { return keep }},
+		Cache:   &op.Cache[echoIn, echoOut]{For: func(echoIn, echoOut) time.Duration { return keep }},
 		Example: echoIn{Text: "hey"},
 		Do: func(ctx context.Context, in echoIn) (echoOut, error) {
 			switch {

@@ -32,8 +32,8 @@ func Example() {
 		DB: db, Secrets: newSealer(), // AES-GCM
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
-	courier := make(chan error)
-	go func() { courier <- log.Deliver(ctx) }()
+	dispatcher := make(chan error)
+	go func() { dispatcher <- log.Deliver(ctx) }()
 
 	partner := event.Stream{Partner: "prt_1", Environment: "SANDBOX"}
 	if _, err := log.Register(ctx, partner, receiver.URL, "a secret of the partner"); err != nil {
@@ -50,7 +50,7 @@ func Example() {
 	fmt.Println(<-arrived)
 
 	stop()
-	fmt.Println(<-courier)
+	fmt.Println(<-dispatcher)
 	// Output:
 	// order.recorded
 	// <nil>

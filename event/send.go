@@ -27,7 +27,7 @@ func newClient(cfg Config) *egress.Client {
 	out := egress.Config{
 		Allow: cfg.Allow, AnyPort: true, RootCAs: cfg.RootCAs,
 		DialTime: attemptTime, TLSTime: attemptTime, HeaderTime: attemptTime, TotalTime: attemptTime,
-		MaxHeader: maxHeader, MaxBody: maxAnswer, InFlight: briskSize + slowSize, Total: briskSize + slowSize, // the lanes divide them
+		MaxHeader: maxHeader, MaxBody: maxAnswer, InFlight: fastPool + slowPool, Total: fastPool + slowPool, // the lanes divide them
 		IdlePerHost: maxIdleOfHost, IdleTime: idleTime,
 	}
 	if cfg.Resolver != nil {

@@ -404,8 +404,8 @@ func waiting(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) 
 				AND d.due_at <= $1 AND d.claimed_until <= $1)`, store.Micros(now))
 }
 
-// hopeless finds the streams that [switchOff] is about.
-func hopeless(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
+// dueToDisable finds the streams that [switchOff] is about.
+func dueToDisable(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
 	return streams(ctx, tx, `
 		SELECT s.partner, s.environment
 		FROM event_streams s JOIN webhook_endpoints e ON e.partner = s.partner AND e.environment = s.environment

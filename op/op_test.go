@@ -181,7 +181,7 @@ func TestReuse(t *testing.T) {
 		calls++
 		return brewOut{Cup: fmt.Sprint(calls)}, nil
 	})
-	definition.Reuse = &op.Reuse[brewIn, brewOut]{
+	definition.Cache = &op.Cache[brewIn, brewOut]{
 		For: func(brewIn, brewOut) time.Duration { return time.Minute },
 		View: func(ctx context.Context) string {
 			if op.CallerFrom(ctx).Has(op.ScopePricing) {
@@ -287,7 +287,7 @@ func BenchmarkCall(b *testing.B) {
 		}
 	})
 	b.Run("given again", func(b *testing.B) {
-		definition.Reuse = &op.Reuse[brewIn, brewOut]{For: func(brewIn, brewOut) time.Duration { return time.Hour }}
+		definition.Cache = &op.Cache[brewIn, brewOut]{For: func(brewIn, brewOut) time.Duration { return time.Hour }}
 		o := op.NewSet(time.Now, definition).Named("brew")
 		b.ReportAllocs()
 		for b.Loop() {

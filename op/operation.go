@@ -36,13 +36,13 @@ type Operation[In, Out any] struct {
 
 	Idempotency Idempotency // what an idempotency key is to it
 
-	Gone   bool                               // may fail with [fault.Gone]: what is asked for is kept for a while only
-	Limit  Class                              // the rate limit that a call draws on
-	Cost   func(context.Context, In) []Charge // what a call draws; nil: one of Limit
-	Reuse  *Reuse[In, Out]                    // how encoded answers may be given again; nil: never
-	Varies bool                               // answers depend on the caller though Reuse does not say so
-	Keeps  time.Duration                      // how long any cache may keep a public answer; zero: it must revalidate
-	Wrap   func(In, error) error              // rewrites the errors of Do for this operation; nil: none
+	Gone      bool                               // may fail with [fault.Gone]: what is asked for is kept for a while only
+	Limit     Class                              // the rate limit that a call draws on
+	Cost      func(context.Context, In) []Charge // what a call draws; nil: one of Limit
+	Cache     *Cache[In, Out]                    // how encoded answers may be given again; nil: never
+	PerCaller bool                               // answers depend on the caller though Reuse does not say so
+	MaxAge    time.Duration                      // how long any cache may keep a public answer; zero: it must revalidate
+	Wrap      func(In, error) error              // rewrites the errors of Do for this operation; nil: none
 
 	// ToolDefaults are what optional fields of the input are taken for when a tool call leaves them out, where that
 	// is something else than their zero value, which it is everywhere else. Empty: nothing is.
@@ -97,9 +97,9 @@ type Charge struct {
 	Count int
 }
 
-// Reuse says how an encoded answer may be given again to an equal request. It holds for requests with the same
+// Cache says how an encoded answer may be given again to an equal request. It holds for requests with the same
 // input bytes, the same view and the same stamp.
-type Reuse[In, Out any] struct {
+type Cache[In, Out any] struct {
 	For   func(In, Out) time.Duration  // how long this answer holds; zero: not at all
 	View  func(context.Context) string // callers with equal views get equal answers; "" is the public view; nil: all are public
 	Stamp func() uint64                // changes whenever stored data behind the answers does; nil: never
@@ -118,8 +118,8 @@ type Op struct {
 	Idempotency      Idempotency
 	Gone             bool
 	Limit            Class
-	Keeps            time.Duration
-	Varies           bool               // different callers may get different answers
+	MaxAge           time.Duration
+	PerCaller        bool               // different callers may get different answers
 	In, Out          *jsonschema.Schema // schemas of input and output, types inlined
 	MaxBody          int64              // bytes of a request body that holds an input
 	Example          json.RawMessage    // an input that works against the demo data
@@ -213,10 +213,10 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	in.Examples = nil
 	return &Op{
 		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
-		Effect: d.Effect, Idempotency: d.Idempotency, Gone: d.Gone, Limit: d.Limit, Keeps: d.Keeps, In: in, Out: out, MaxBody: maxBody(in),
+		Effect: d.Effect, Idempotency: d.Idempotency, Gone: d.Gone, Limit: d.Limit, MaxAge: d.MaxAge, In: in, Out: out, MaxBody: maxBody(in),
 		Example: example, check: check,
 		toolDefaults: toolDefaults,
-		Varies:       d.Varies || d.Scope != "" || d.Reuse != nil && d.Reuse.View != nil,
+		PerCaller:    d.PerCaller || d.Scope != "" || d.Cache != nil && d.Cache.View != nil,
 		begin:        d.beginner(set, newFiller(reflect.TypeFor[Out]())),
 		zero: func() any {
 			var out Out
@@ -239,16 +239,16 @@ func (d Operation[In, Out]) ways() (n int) {
 // beginner returns the function behind [Op.Begin]: the known answer if there is one, else check, decode and run.
 func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Context, *Op, []byte) (*Call, error) {
 	return func(ctx context.Context, o *Op, raw []byte) (*Call, error) {
-		public, reusable := d.Scope == "" && (!d.Varies || CallerFrom(ctx).Anonymous()), false
+		public, reusable := d.Scope == "" && (!d.PerCaller || CallerFrom(ctx).Anonymous()), false
 		var key answerKey
-		if d.Reuse != nil && len(raw) <= maxReusedInput && emitterFrom(ctx) == nil {
-			key, reusable = d.Reuse.key(ctx, o.Name, raw), true
+		if d.Cache != nil && len(raw) <= maxReusedInput && emitterFrom(ctx) == nil {
+			key, reusable = d.Cache.key(ctx, o.Name, raw), true
 			if known, ok := set.answers.Get(key); ok {
 				return &known.Call, nil
 			}
 		}
-		if d.Reuse != nil && d.Reuse.View != nil {
-			public = d.Reuse.View(ctx) == ""
+		if d.Cache != nil && d.Cache.View != nil {
+			public = d.Cache.View(ctx) == ""
 		}
 		if err := o.check.check(raw); err != nil {
 			return nil, err
@@ -279,7 +279,7 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 				answer.ETag = etag(body)
 			}
 			if reusable {
-				set.keep(key, answer, charges, d.Reuse.For(in, out))
+				set.keep(key, answer, charges, d.Cache.For(in, out))
 			}
 			return answer, nil
 		}}, nil
@@ -298,7 +298,7 @@ func (d Operation[In, Out]) plan(ctx context.Context, o *Op, in In) ([]Charge, f
 	return charges, func(ctx context.Context) (Out, error) { return d.Do(ctx, in) }
 }
 
-func (r *Reuse[In, Out]) key(ctx context.Context, name string, raw []byte) answerKey {
+func (r *Cache[In, Out]) key(ctx context.Context, name string, raw []byte) answerKey {
 	key := answerKey{op: name, input: string(raw)}
 	if r.View != nil {
 		key.view = r.View(ctx)

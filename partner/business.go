@@ -20,7 +20,7 @@ import (
 // A business is what partners' requests and an operator's commands act on: sales, with the market, the ledger and the
 // event log joined to them.
 type business struct {
-	desk   *sale.Desk
+	desk   *sale.Service
 	events *event.Log
 }
 

@@ -96,9 +96,9 @@ func TestBusyStoreIsNotTold(t *testing.T) {
 		}),
 	}
 	h := rest.New(rest.Config{
-		Door:    middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
-		Set:     op.NewSet(time.Now),
-		Partner: &rest.Partner{Set: op.NewSet(time.Now, busy), Signatures: s.api}, Version: "1",
+		Middleware: middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Set:        op.NewSet(time.Now),
+		Partner:    &rest.Partner{Set: op.NewSet(time.Now, busy), Signatures: s.api}, Version: "1",
 	})
 	server := httptest.NewServer(h)
 	defer server.Close()

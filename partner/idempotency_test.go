@@ -203,9 +203,9 @@ func serveWrite(s *stand, then func()) (url string) {
 	server := httptest.NewUnstartedServer(nil)
 	base := "http://" + server.Listener.Addr().String()
 	server.Config.Handler = rest.New(rest.Config{
-		Door:    middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
-		Set:     op.NewSet(time.Now),
-		Partner: &rest.Partner{Set: op.NewSet(time.Now, write), Signatures: s.api}, Version: "1",
+		Middleware: middleware.New(middleware.Config{BaseURL: base, Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Set:        op.NewSet(time.Now),
+		Partner:    &rest.Partner{Set: op.NewSet(time.Now, write), Signatures: s.api}, Version: "1",
 	})
 	server.Start()
 	s.Cleanup(server.Close)

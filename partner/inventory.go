@@ -187,8 +187,8 @@ type PricingOut struct {
 }
 
 // reuse lets answers about an environment's inventory be given again until it changes.
-func reuse[In, Out any](a *API) *op.Reuse[In, Out] {
-	return &op.Reuse[In, Out]{
+func reuse[In, Out any](a *API) *op.Cache[In, Out] {
+	return &op.Cache[In, Out]{
 		For:   func(In, Out) time.Duration { return answersHold },
 		View:  func(ctx context.Context) string { return string(party(ctx).Environment) },
 		Stamp: a.cfg.Market.Version,
@@ -203,7 +203,7 @@ func (a *API) searchDomains() op.Operation[SearchIn, SearchOut] {
 			"Use it to offer a buyer something; fewer are found where fewer fit.",
 		Route: op.Route{Method: "GET", Path: root + "/domains/search"},
 		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Reuse:   reuse[SearchIn, SearchOut](a),
+		Cache:   reuse[SearchIn, SearchOut](a),
 		Example: SearchIn{Q: "coffee shop"},
 		Do: func(ctx context.Context, in SearchIn) (SearchOut, error) {
 			out := SearchOut{Query: in.Q}
@@ -226,7 +226,7 @@ func (a *API) getDomain() op.Operation[DomainIn, DomainOut] {
 		Doc:   "Price and description of a name that is for sale. A name that is not listed is not found.",
 		Route: op.Route{Method: "GET", Path: root + "/domains/{name}"},
 		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Reuse:   reuse[DomainIn, DomainOut](a),
+		Cache:   reuse[DomainIn, DomainOut](a),
 		Example: DomainIn{Name: "brewhaven.example"},
 		Do: func(ctx context.Context, in DomainIn) (DomainOut, error) {
 			l, err := a.listing(ctx, "name", in.Name)
@@ -256,7 +256,7 @@ func (a *API) availability() op.Operation[PriceIn, AvailabilityOut] {
 		Doc:   "Whether a name is for sale here, and its price. A name that is not listed is not available, which is no error.",
 		Route: op.Route{Method: "GET", Path: root + "/availability"},
 		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Reuse:   reuse[PriceIn, AvailabilityOut](a),
+		Cache:   reuse[PriceIn, AvailabilityOut](a),
 		Example: PriceIn{Domain: "brewhaven.example"},
 		Do: func(ctx context.Context, in PriceIn) (AvailabilityOut, error) {
 			name, err := in.Domain.parse("domain")
@@ -276,7 +276,7 @@ func (a *API) pricing() op.Operation[PriceIn, PricingOut] {
 		Doc:   "Buy-now price and floor price of a name that is for sale. A name that is not listed is not found.",
 		Route: op.Route{Method: "GET", Path: root + "/pricing"},
 		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Reuse:   reuse[PriceIn, PricingOut](a),
+		Cache:   reuse[PriceIn, PricingOut](a),
 		Example: PriceIn{Domain: "brewhaven.example"},
 		Do: func(ctx context.Context, in PriceIn) (PricingOut, error) {
 			l, err := a.listing(ctx, "domain", in.Domain)

@@ -306,7 +306,7 @@ func (o *Operator) Act(ctx context.Context, id string, a sale.Action, reason str
 		if err != nil {
 			return err
 		}
-		acted, err = o.desk.Act(ctx, tx, id, a, by, now)
+		acted, err = o.desk.Transition(ctx, tx, id, a, by, now)
 		return err
 	})
 	return acted, err

@@ -47,7 +47,7 @@ type API struct {
 	cfg         Config
 	credentials *credentials
 	admissions  *admissions
-	desk        *sale.Desk
+	desk        *sale.Service
 	events      *event.Log
 	inventory   *inventory
 	set         *op.Set

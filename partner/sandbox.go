@@ -135,7 +135,7 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 				return sale.Order{}, err
 			}
 			by := sale.Actor{Name: actorOf(p.Partner), Reason: "sandbox", Party: p.seller()}
-			return a.desk.Act(ctx, tx, string(in.PublicID), action, by, now)
+			return a.desk.Transition(ctx, tx, string(in.PublicID), action, by, now)
 		}),
 	}
 }

@@ -143,10 +143,10 @@ func open(t testing.TB, db *store.DB, tweaks ...func(*setting)) *stand {
 	s.http = httptest.NewUnstartedServer(nil)
 	base := "http://" + s.http.Listener.Addr().String()
 	s.http.Config.Handler = rest.New(rest.Config{
-		Door:    middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Limits: set.limits, Logger: set.Logger, Now: set.Now}),
-		Set:     op.NewSet(set.Now),
-		Partner: &rest.Partner{Set: s.api.Set(), Signatures: s.api},
-		Version: "1",
+		Middleware: middleware.New(middleware.Config{BaseURL: base, Tokens: middleware.NoTokens, Limits: set.limits, Logger: set.Logger, Now: set.Now}),
+		Set:        op.NewSet(set.Now),
+		Partner:    &rest.Partner{Set: s.api.Set(), Signatures: s.api},
+		Version:    "1",
 	})
 	s.http.Start()
 	t.Cleanup(s.http.Close)

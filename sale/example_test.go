@@ -51,7 +51,7 @@ func Example() {
 			return err
 		}
 		for action, ok := order.Status.Next(); ok; action, ok = order.Status.Next() {
-			order, err = desk.Act(ctx, tx, order.PublicID, action, sale.Actor{Name: "operator ada"}, now.Add(time.Hour))
+			order, err = desk.Transition(ctx, tx, order.PublicID, action, sale.Actor{Name: "operator ada"}, now.Add(time.Hour))
 			if err != nil {
 				return err
 			}

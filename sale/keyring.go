@@ -143,7 +143,7 @@ func (k *keyring) keep(all []quoteKey, seen time.Time) quoteKey {
 
 // RotateKeys makes another key sign quotes from now on, as happens by itself every [KeyLife]. Quotes that are out stay
 // good. Other processes follow when their key has had its time.
-func (d *Desk) RotateKeys(ctx context.Context) error {
+func (d *Service) RotateKeys(ctx context.Context) error {
 	_, err := d.keys.rotate(ctx, d.cfg.DB, d.cfg.Now())
 	return err
 }

@@ -116,7 +116,7 @@ func enum[T ~string](values ...T) *jsonschema.Schema {
 
 // Order returns an order of the party with its timeline. It fails with [fault.NotFound] for one that is not there and for
 // one of another party alike.
-func (d *Desk) Order(ctx context.Context, p Party, id string) (Order, error) {
+func (d *Service) Order(ctx context.Context, p Party, id string) (Order, error) {
 	var o Order
 	err := d.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
 		if o, err = selectOrder(ctx, tx, p, id); err != nil {
@@ -134,7 +134,7 @@ func (d *Desk) Order(ctx context.Context, p Party, id string) (Order, error) {
 }
 
 // OrderIn is [Desk.Order] within a transaction of the caller, without the timeline.
-func (d *Desk) OrderIn(ctx context.Context, tx store.Tx, p Party, id string) (Order, error) {
+func (d *Service) OrderIn(ctx context.Context, tx store.Tx, p Party, id string) (Order, error) {
 	o, err := selectOrder(ctx, tx, p, id)
 	switch {
 	case store.IsNoRows(err):
@@ -176,7 +176,7 @@ type Page struct {
 
 // List returns a page of the party's orders, the newest first. Pages that follow one another by position show each order
 // exactly once, whatever comes meanwhile. It fails with [fault.Validation] for bounds that do not hold.
-func (d *Desk) List(ctx context.Context, p Party, f Filter) (Page, error) {
+func (d *Service) List(ctx context.Context, p Party, f Filter) (Page, error) {
 	if f.Limit < 0 || f.Limit > MaxPage {
 		return Page{}, fault.Invalid("limit", "must be from 1 to %d", MaxPage)
 	}

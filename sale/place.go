@@ -34,7 +34,7 @@ type Request struct {
 //   - [fault.NotFound] for a name that was never for sale, and [fault.Conflict] for one that is sold;
 //   - [fault.Conflict] for a quote or an external reference that another order has;
 //   - [fault.PriceMismatch] for another price or currency than the current one, which is in the details.
-func (d *Desk) Place(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
+func (d *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
 	w, err := d.check(ctx, tx, p, r, now)
 	if err != nil {
 		return Order{}, within("check an order", err)
@@ -71,7 +71,7 @@ var errRehearsed = errors.New("rehearsed")
 
 // Try fails where Place would, and returns the order that it would record, without an id. It keeps nothing: it places the
 // order in a transaction of its own and takes that back.
-func (d *Desk) Try(ctx context.Context, p Party, r Request, now time.Time) (Order, error) {
+func (d *Service) Try(ctx context.Context, p Party, r Request, now time.Time) (Order, error) {
 	var o Order
 	err := d.Tx(ctx, p.Environment, func(tx store.Tx) (err error) {
 		if o, err = d.Place(ctx, tx, p, r, now); err != nil {
@@ -95,7 +95,7 @@ type wanted struct {
 }
 
 // check reads a request.
-func (d *Desk) check(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (w wanted, err error) {
+func (d *Service) check(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (w wanted, err error) {
 	w.price = money.Amount{Cents: r.ExpectedPrice, Currency: r.Currency}
 	w.priceField = "expected_price"
 	if r.SalePriceCents != 0 {
@@ -206,7 +206,7 @@ func notForSale(err error) bool {
 }
 
 // gone says why a name is not for sale.
-func (d *Desk) gone(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
+func (d *Service) gone(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
 	held, err := sold(ctx, tx, environment, domain.String(), "")
 	switch {
 	case err != nil:

@@ -227,7 +227,7 @@ func TestOrdersOfTwoProcesses(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, name := range names {
 			wg.Go(func() {
-				process := []*sale.Desk{d.Desk, second}[i%2]
+				process := []*sale.Service{d.Service, second}[i%2]
 				err := process.Tx(context.Background(), party.Environment, func(tx store.Tx) error {
 					_, err := process.Place(context.Background(), tx, party, sale.Request{Domain: name.String(), ExpectedPrice: price}, d.clock.now())
 					return err

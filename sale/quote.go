@@ -33,7 +33,7 @@ type Quote struct {
 
 // Quote locks the current price of a name for the party. Nothing is stored: the quote says all by itself, and is signed. It
 // fails with [fault.NotFound] for a name that was never for sale, and with [fault.Conflict] for one that is sold.
-func (d *Desk) Quote(ctx context.Context, p Party, domain fqdn.Name, now time.Time) (Quote, error) {
+func (d *Service) Quote(ctx context.Context, p Party, domain fqdn.Name, now time.Time) (Quote, error) {
 	listing, err := d.cfg.Inventory.Offer(ctx, p.Environment, domain)
 	if notForSale(err) {
 		err = d.cfg.DB.Read(ctx, func(tx store.Tx) error { return d.gone(ctx, tx, p.Environment, domain) })

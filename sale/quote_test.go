@@ -187,7 +187,7 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		process := func() *desk {
 			return &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
 		}
-		first.Desk = process().Desk
+		first.Service = process().Service
 		second := process()
 		accepts := func(what string, by *desk, id string) {
 			t.Helper()

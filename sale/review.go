@@ -10,16 +10,16 @@ import (
 
 // Flag makes sales of a domain wait for a person from now on, in either environment, within a transaction of the caller.
 // A domain that is flagged stays so.
-func (d *Desk) Flag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
+func (d *Service) Flag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
 	return d.setFlag(ctx, tx, domain, true, by)
 }
 
 // Unflag ends that. Orders that are held stay so until they are cleared.
-func (d *Desk) Unflag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
+func (d *Service) Unflag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
 	return d.setFlag(ctx, tx, domain, false, by)
 }
 
-func (d *Desk) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bool, by Actor) error {
+func (d *Service) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bool, by Actor) error {
 	changed, err := flag(ctx, tx, domain, on, store.Micros(d.cfg.Now()))
 	if err != nil {
 		return fmt.Errorf("flag a domain: %w", err)
@@ -35,7 +35,7 @@ func (d *Desk) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bo
 }
 
 // Flagged returns the domains whose sales wait for a person, in alphabetical order.
-func (d *Desk) Flagged(ctx context.Context) ([]fqdn.Name, error) {
+func (d *Service) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 	var all []fqdn.Name
 	err := d.cfg.DB.Read(ctx, func(tx store.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT domain FROM flagged_domains ORDER BY domain`)
@@ -63,7 +63,7 @@ func (d *Desk) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 }
 
 // record tells the auditor.
-func (d *Desk) record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error {
+func (d *Service) record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error {
 	if by.Name == "" {
 		return fmt.Errorf("write to the audit log: nobody is named for %s", action)
 	}

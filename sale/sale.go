@@ -97,14 +97,14 @@ type Config struct {
 }
 
 // A Desk sells. It is safe for concurrent use.
-type Desk struct {
+type Service struct {
 	cfg   Config
 	keys  keyring
 	turns map[string]chan struct{} // by environment: taken by who sells on PostgreSQL
 }
 
 // New returns a desk. It panics where something in cfg is missing.
-func New(cfg Config) *Desk {
+func New(cfg Config) *Service {
 	if cfg.DB == nil || cfg.Inventory == nil || cfg.Books == nil || cfg.Events == nil || cfg.Audit == nil || cfg.Keys == nil {
 		panic("sale: the configuration is not complete")
 	}
@@ -112,14 +112,14 @@ func New(cfg Config) *Desk {
 		cfg.Now = cfg.DB.Now
 	}
 	turns := map[string]chan struct{}{"SANDBOX": make(chan struct{}, 1), "LIVE": make(chan struct{}, 1)}
-	return &Desk{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Keys}, turns: turns}
+	return &Service{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Keys}, turns: turns}
 }
 
 // Tx is [store.DB.Tx] for transactions that place or move orders of an environment. All of them change the rows from which
 // changes of listings and events get their numbers, so that on PostgreSQL, which refuses all but the first, many at once
 // would spend their attempts on one another: there, those of a process take turns. SQLite does that by itself, and lets them
 // share a commit.
-func (d *Desk) Tx(ctx context.Context, environment string, fn func(store.Tx) error) error {
+func (d *Service) Tx(ctx context.Context, environment string, fn func(store.Tx) error) error {
 	if turn := d.turns[environment]; turn != nil && d.cfg.DB.Engine() == store.Postgres {
 		select {
 		case turn <- struct{}{}:

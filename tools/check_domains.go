@@ -41,18 +41,18 @@ func (DomainList) Schema() *jsonschema.Schema {
 
 func (s *service) checkDomains() op.Operation[CheckIn, CheckOut] {
 	return op.Operation[CheckIn, CheckOut]{
-		Name:    "check_domains",
-		Title:   "Check many domains",
-		Doc:     "Says for up to 200 full names whether each can be registered, without siblings. Use it to sift a list of ideas.",
-		Route:   op.Route{Method: "POST", Path: "/api/domain/check"},
-		Batch:   true,
-		Tool:    true,
-		Effect:  op.Reads,
-		Limit:   op.Lookup,
-		Varies:  true,
-		Cost:    checkCost,
-		Example: CheckIn{Domains: DomainList{"brewhaven.com", "emberlane.io"}},
-		Do:      s.check,
+		Name:      "check_domains",
+		Title:     "Check many domains",
+		Doc:       "Says for up to 200 full names whether each can be registered, without siblings. Use it to sift a list of ideas.",
+		Route:     op.Route{Method: "POST", Path: "/api/domain/check"},
+		Batch:     true,
+		Tool:      true,
+		Effect:    op.Reads,
+		Limit:     op.Lookup,
+		PerCaller: true,
+		Cost:      checkCost,
+		Example:   CheckIn{Domains: DomainList{"brewhaven.com", "emberlane.io"}},
+		Do:        s.check,
 	}
 }
 

@@ -35,9 +35,9 @@ func (accounts) Caller(_ context.Context, token, _ string) (op.Caller, error) {
 func TestDryRunIsTheDefaultOfTheToolAlone(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, storetest.Open(t, store.Config{Temporary: true}))
-	front := middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: accounts{}, Logger: slog.New(slog.DiscardHandler)})
-	web := rest.New(rest.Config{Door: front, Set: o.set, Version: tools.APIVersion, MCP: "https://names.example/mcp"})
-	server, err := mcp.New(mcp.Config{Set: o.set, Version: tools.APIVersion, Door: front, Logger: slog.New(slog.DiscardHandler)})
+	front := middleware.New(middleware.Config{BaseURL: "https://names.example", Tokens: accounts{}, Logger: slog.New(slog.DiscardHandler)})
+	web := rest.New(rest.Config{Middleware: front, Set: o.set, Version: tools.APIVersion, MCP: "https://names.example/mcp"})
+	server, err := mcp.New(mcp.Config{Set: o.set, Version: tools.APIVersion, Middleware: front, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,8 +71,8 @@ func (s *service) listTLDs() op.Operation[TLDsIn, TLDsOut] {
 		Batch:   true,
 		Effect:  op.Reads,
 		Limit:   op.Read,
-		Keeps:   pricesKeep,
-		Reuse:   reuse[TLDsIn, TLDsOut](s.stamp),
+		MaxAge:  pricesKeep,
+		Cache:   reuse[TLDsIn, TLDsOut](s.stamp),
 		Example: TLDsIn{Limit: 10},
 		Do:      s.tlds,
 	}

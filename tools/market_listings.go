@@ -92,7 +92,7 @@ func (s *service) marketListings() op.Operation[ListingsIn, ListingsOut] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Read,
-		Reuse:   &op.Reuse[ListingsIn, ListingsOut]{View: view, Stamp: s.stamp, For: func(ListingsIn, ListingsOut) time.Duration { return answersHold }},
+		Cache:   &op.Cache[ListingsIn, ListingsOut]{View: view, Stamp: s.stamp, For: func(ListingsIn, ListingsOut) time.Duration { return answersHold }},
 		Example: ListingsIn{TLD: "com", Limit: 5},
 		Do:      s.listings,
 	}

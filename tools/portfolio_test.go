@@ -310,7 +310,7 @@ func TestPortfolioNeedsTheScope(t *testing.T) {
 			t.Errorf("%s, for prices only: %v, want insufficient_scope", name, err)
 		}
 		answer, err := o.set.Named(name).Call(as(t.Context(), "acc_1"), []byte(in))
-		if err != nil || answer.Public || !o.set.Named(name).Varies {
+		if err != nil || answer.Public || !o.set.Named(name).PerCaller {
 			t.Errorf("%s: public %v, %v; want an answer for the caller alone", name, answer.Public, err)
 		}
 	}

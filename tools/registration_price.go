@@ -53,8 +53,8 @@ func (s *service) registrationPrice() op.Operation[PriceIn, PriceOut] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Read,
-		Keeps:   pricesKeep,
-		Reuse:   reuse[PriceIn, PriceOut](s.stamp),
+		MaxAge:  pricesKeep,
+		Cache:   reuse[PriceIn, PriceOut](s.stamp),
 		Example: PriceIn{TLD: "com", Op: Action(tld.Register)},
 		Do:      s.price,
 	}

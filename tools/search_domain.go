@@ -66,7 +66,7 @@ func (s *service) searchDomain() op.Operation[SearchIn, SearchOut] {
 		Effect:  op.Reads,
 		Limit:   op.Lookup,
 		Cost:    s.searchCost,
-		Reuse:   &op.Reuse[SearchIn, SearchOut]{View: view, Stamp: s.stamp, For: s.searchHolds},
+		Cache:   &op.Cache[SearchIn, SearchOut]{View: view, Stamp: s.stamp, For: s.searchHolds},
 		Example: SearchIn{Q: "brewhaven.com"},
 		Do:      s.search,
 	}

@@ -25,8 +25,8 @@ const answersHold = time.Hour
 const serversHold = time.Minute
 
 // reuse is for answers that all callers share and that hold until the stamp changes.
-func reuse[In, Out any](stamp func() uint64) *op.Reuse[In, Out] {
-	return &op.Reuse[In, Out]{Stamp: stamp, For: func(In, Out) time.Duration { return answersHold }}
+func reuse[In, Out any](stamp func() uint64) *op.Cache[In, Out] {
+	return &op.Cache[In, Out]{Stamp: stamp, For: func(In, Out) time.Duration { return answersHold }}
 }
 
 func dateOf(t time.Time) tld.Date { return tld.Date(t.UTC().Format(time.DateOnly)) }
@@ -42,8 +42,8 @@ func (s *service) tldMetadata() op.Operation[MetadataIn, tld.Metadata] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Read,
-		Keeps:   pricesKeep,
-		Reuse:   &op.Reuse[MetadataIn, tld.Metadata]{For: func(MetadataIn, tld.Metadata) time.Duration { return serversHold }},
+		MaxAge:  pricesKeep,
+		Cache:   &op.Cache[MetadataIn, tld.Metadata]{For: func(MetadataIn, tld.Metadata) time.Duration { return serversHold }},
 		Example: MetadataIn{TLD: "de"},
 		Do:      s.metadata,
 	}

@@ -464,7 +464,7 @@ func TestAnswersWithPricesVary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(schema), `"masked"`) && !o.Varies {
+		if strings.Contains(string(schema), `"masked"`) && !o.PerCaller {
 			t.Errorf("%s shows prices but does not vary with the caller", o.Name)
 		}
 	}

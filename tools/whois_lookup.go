@@ -114,7 +114,7 @@ func (s *service) whoisLookup() op.Operation[WhoisIn, WhoisOut] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Lookup,
-		Reuse:   &op.Reuse[WhoisIn, WhoisOut]{For: func(_ WhoisIn, out WhoisOut) time.Duration { return out.fresh.Sub(s.cfg.Now()) }},
+		Cache:   &op.Cache[WhoisIn, WhoisOut]{For: func(_ WhoisIn, out WhoisOut) time.Duration { return out.fresh.Sub(s.cfg.Now()) }},
 		Example: WhoisIn{Domain: "brewhaven.com"},
 		Do:      s.whois,
 	}

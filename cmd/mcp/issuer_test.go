@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/oauthtest"
+	"github.com/namewharf/namewharf/internal/programtest"
 )
 
 // offer asks for the real price of a name that the demo sells. It asks no registry.

@@ -8,9 +8,9 @@ import (
 	"net"
 	"net/url"
 
-	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/internal/clilogin"
+	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/op"
 )
 

@@ -19,13 +19,13 @@ import (
 
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
-	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
@@ -217,7 +217,7 @@ func (o *options) links() [][2]string {
 }
 
 // summary is what the program says of itself at its start.
-func (o *options) summary(back *app.Backend) httpserver.Summary {
+func (o *options) summary(back *app.App) httpserver.Summary {
 	s := o.stand.Summary(back, version.Line("mcp"))
 	s.Links = o.links()
 	if o.face.Addr == "" {
@@ -244,7 +244,7 @@ func serveBackend(ctx context.Context, config mcp.Config, o *options, api *apicl
 		o.started(stderr)
 		return serveStdio(ctx, config, stdin, stdout)
 	}
-	if config.Door, err = newDoor(o, middleware.NoTokens, config.Logger, measured); err != nil {
+	if config.Middleware, err = newDoor(o, middleware.NoTokens, config.Logger, measured); err != nil {
 		return err
 	}
 	return listen(ctx, config, o, map[string]http.Handler{}, measured, stdout)
@@ -277,7 +277,7 @@ func serveStdio(ctx context.Context, config mcp.Config, stdin io.Reader, stdout 
 }
 
 // serveHTTP serves the operations in this process, and signs people in unless -issuer names who does.
-func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.Backend, measured watch, stdout io.Writer) error {
+func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.App, measured watch, stdout io.Writer) error {
 	base := o.face.BaseURL
 	resources := []string{base, base + "/mcp", base + "/mcp/signed-in"}
 	if o.issuer != "" && o.issuer != base {
@@ -286,10 +286,10 @@ func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.Bac
 			return fmt.Errorf("-issuer: %w", err)
 		}
 		defer gate.Close()
-		if config.Door, err = newDoor(o, gate, config.Logger, measured); err != nil {
+		if config.Middleware, err = newDoor(o, gate, config.Logger, measured); err != nil {
 			return err
 		}
-		doors, err := identity.Documents(config.Door, o.issuer, resources)
+		doors, err := identity.Documents(config.Middleware, o.issuer, resources)
 		if err != nil {
 			return err
 		}
@@ -297,29 +297,29 @@ func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.Bac
 	}
 	users, err := identity.Open(ctx, identity.Config{
 		Settings: o.signIn, Backend: back, Issuer: base, Resources: resources[1:], Unlimited: o.face.Limits(time.Now) == nil,
-		Address: func(r *http.Request) netip.Addr { return config.Door.Address(r) }, Logger: config.Logger, Now: time.Now,
+		Address: func(r *http.Request) netip.Addr { return config.Middleware.ClientIP(r) }, Logger: config.Logger, Now: time.Now,
 	})
 	if err != nil {
 		return err
 	}
 	defer users.Close()
 	defer o.keep.Start(ctx, back.DB, measured.metrics.Registerer(), config.Logger, users.Accounts.Unconfirmed()...)() // with -issuer that one does
-	if config.Door, err = newDoor(o, users.OAuth, config.Logger, measured); err != nil {
+	if config.Middleware, err = newDoor(o, users.OAuth, config.Logger, measured); err != nil {
 		return err
 	}
-	doors := users.Doors(config.Door, o.signIn.Signup.Value, users.Names)
+	doors := users.Routes(config.Middleware, o.signIn.Signup.Value, users.Names)
 	doors[static.StylePath], doors[static.IconPath] = static.Handler(), static.Handler()
 	doors["/{$}"] = http.RedirectHandler("/account", http.StatusSeeOther) // there is no other first page here
 	return listen(ctx, config, o, doors, measured, stdout)
 }
 
-func newDoor(o *options, gate middleware.Gate, log *slog.Logger, measured watch) (*middleware.Door, error) {
+func newDoor(o *options, gate middleware.TokenVerifier, log *slog.Logger, measured watch) (*middleware.Stack, error) {
 	proxies, err := o.face.Proxies()
 	if err != nil {
 		return nil, err
 	}
 	return middleware.New(middleware.Config{
-		BaseURL: o.face.BaseURL, Gate: gate, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
+		BaseURL: o.face.BaseURL, Tokens: gate, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
 		Bodies: o.face.Bodies(), PerAddress: o.face.PerAddress(),
 		Logger: log, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,
 	}), nil
@@ -335,8 +335,8 @@ func listen(ctx context.Context, config mcp.Config, o *options, doors map[string
 	doors["/mcp"] = server.Handler(base+"/mcp", false)
 	doors["/mcp/signed-in"] = server.Handler(base+"/mcp/signed-in", true)
 	doors["/healthz"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	nothing := config.Door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		config.Door.WriteError(w, r, base, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", base))
+	nothing := config.Middleware.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		config.Middleware.WriteError(w, r, base, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", base))
 	}))
 	return o.face.Serve(ctx, identity.ByPath(doors, nothing), measured.metrics.Handler(), config.Logger, stdout, func() { o.started(stdout) })
 }

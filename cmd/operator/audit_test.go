@@ -52,9 +52,9 @@ func partnerService(t *testing.T, db *store.DB, data string) (base string) {
 	}
 	t.Cleanup(api.Close)
 	server := httptest.NewServer(rest.New(rest.Config{
-		Door:    middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
-		Set:     tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now}),
-		Version: "test", Partner: &rest.Partner{Set: api.Set(), Signatures: api},
+		Middleware: middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Set:        tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now}),
+		Version:    "test", Partner: &rest.Partner{Set: api.Set(), Signatures: api},
 	}))
 	t.Cleanup(server.Close)
 	return server.URL

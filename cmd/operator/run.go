@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/spelling"
 	"github.com/namewharf/namewharf/store"

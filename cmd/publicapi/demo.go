@@ -14,8 +14,8 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/internal/demoregistry"
+	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/serve/pages"
@@ -37,7 +37,7 @@ func (d demoNames) Add(ctx context.Context, account string, name fqdn.Name) (por
 }
 
 // portfolioOf is what the doors see of the portfolios.
-func portfolioOf(users *identity.People, back *app.Backend) pages.Names {
+func portfolioOf(users *identity.Identity, back *app.App) pages.Names {
 	if back.Demo == nil {
 		return users.Names
 	}
@@ -49,7 +49,7 @@ type visitor struct{ email, password string }
 
 // demoAccount makes the account of the demo. Its password is one of this store: a store that is served to others later
 // has no password that they know.
-func demoAccount(ctx context.Context, users *identity.People, back *app.Backend) (visitor, error) {
+func demoAccount(ctx context.Context, users *identity.Identity, back *app.App) (visitor, error) {
 	secret, err := back.DB.Secret(ctx, "demo account", back.Keys)
 	if err != nil {
 		return visitor{}, err
@@ -67,7 +67,7 @@ func demoAccount(ctx context.Context, users *identity.People, back *app.Backend)
 var demoReceivers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // demoPartner makes a sandbox credential, and the partner and its inventory on a store that has none yet.
-func demoPartner(ctx context.Context, back *app.Backend) (partner.Issued, error) {
+func demoPartner(ctx context.Context, back *app.App) (partner.Issued, error) {
 	const name = "Demo partner"
 	operator := partner.NewOperator(back.DB, back.Keys, back.DB.Now, "demo")
 	all, err := operator.Partners(ctx)
@@ -93,7 +93,7 @@ func demoPartner(ctx context.Context, back *app.Backend) (partner.Issued, error)
 
 // greeting makes what a visitor of the demo tries things out with, and returns what tells of it. mailed: a mail server is
 // configured.
-func greeting(ctx context.Context, w io.Writer, base string, back *app.Backend, users *identity.People, mailed bool) (func(), error) {
+func greeting(ctx context.Context, w io.Writer, base string, back *app.App, users *identity.Identity, mailed bool) (func(), error) {
 	v, err := demoAccount(ctx, users, back)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func greeting(ctx context.Context, w io.Writer, base string, back *app.Backend, 
 }
 
 // printDemo tells what there is to try. It comes after the first line, which programs wait for.
-func printDemo(w io.Writer, base string, back *app.Backend, v visitor, p partner.Issued, mailed bool) {
+func printDemo(w io.Writer, base string, back *app.App, v visitor, p partner.Issued, mailed bool) {
 	fmt.Fprintf(w, "\nThis is the demo: its registry runs in this process, on loopback, and nothing outside is asked.\n\n")
 	fmt.Fprintf(w, "  pages    %s/  %s/docs\n  MCP      %s/mcp\n", base, base, base)
 	fmt.Fprintf(w, "  sign in  %s/signin  e-mail %s  password %s\n", base, v.email, v.password)

@@ -111,20 +111,20 @@ func TestDoors(t *testing.T) {
 			if !strings.Contains(want, q.want) {
 				t.Errorf("%s(%s) over REST: got\n%s\nwant %s in it", q.op, q.in, want, q.want)
 			}
-			for _, door := range doors {
-				if !door.serves(o) {
+			for _, mw := range doors {
+				if !mw.serves(o) {
 					continue
 				}
 				want := want
-				if !door.linked {
+				if !mw.linked {
 					want = unlinked(t, want)
 				}
-				got := door.ask(t, q)
-				if door.name != "batch" { // where REST names a path, an assistant is told of a tool
+				got := mw.ask(t, q)
+				if mw.name != "batch" { // where REST names a path, an assistant is told of a tool
 					got = strings.ReplaceAll(got, "the tool batch_lookup with the op list_tlds", "GET /api/tlds")
 				}
 				if got != want {
-					t.Errorf("%s(%s) over %s: got\n%s\nwant, as over REST,\n%s", q.op, q.in, door.name, got, want)
+					t.Errorf("%s(%s) over %s: got\n%s\nwant, as over REST,\n%s", q.op, q.in, mw.name, got, want)
 				}
 			}
 		})

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/internal/loadgen"
+	"github.com/namewharf/namewharf/internal/oidctest"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"
 )

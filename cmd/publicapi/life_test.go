@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/demoregistry"
+	"github.com/namewharf/namewharf/internal/programtest"
 )
 
 // busy is an address that somebody listens on.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/demoregistry"
+	"github.com/namewharf/namewharf/internal/programtest"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }

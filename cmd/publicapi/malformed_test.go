@@ -51,18 +51,18 @@ func TestMalformedCallsAreCharged(t *testing.T) {
 	s := open(t)
 	town := &oauthtest.Server{TB: t, Base: s.url}
 	signedIn := "Bearer " + town.Resident().Tokens(town.App(), map[string][]string{"resource": {s.url + "/mcp/signed-in"}}).Access
-	for _, door := range []struct {
+	for _, mw := range []struct {
 		path    string
 		headers []string
 	}{{"/mcp", nil}, {"/mcp/signed-in", []string{"Authorization", signedIn}}} {
 		for _, era := range []string{legacy, modern} {
 			for name, text := range malformedCalls {
-				r := s.mcp(t, door.path, era, "search_domain", text, append([]string{"Content-Type", "application/json"}, door.headers...)...)
+				r := s.mcp(t, mw.path, era, "search_domain", text, append([]string{"Content-Type", "application/json"}, mw.headers...)...)
 				if left(r, "read") < 0 && left(r, "lookup") < 0 {
-					t.Errorf("%s, %s, %s: %d was not charged: RateLimit %q; %s", door.path, era, name, r.StatusCode, r.Header.Get("RateLimit"), r.text)
+					t.Errorf("%s, %s, %s: %d was not charged: RateLimit %q; %s", mw.path, era, name, r.StatusCode, r.Header.Get("RateLimit"), r.text)
 				}
 				if goWords.MatchString(r.text) {
-					t.Errorf("%s, %s, %s: the refusal is a program's own text: %s", door.path, era, name, r.text)
+					t.Errorf("%s, %s, %s: the refusal is a program's own text: %s", mw.path, era, name, r.text)
 				}
 			}
 		}

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/internal/oauthtest"
+	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/market"
 )
 

@@ -18,11 +18,11 @@ import (
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
@@ -108,10 +108,10 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer back.Close()
 
 	mcpURL, signedIn := face.BaseURL+"/mcp", face.BaseURL+"/mcp/signed-in"
-	var d *middleware.Door // asks users who calls; they ask it from where
+	var d *middleware.Stack // asks users who calls; they ask it from where
 	users, err := identity.Open(ctx, identity.Config{
 		Settings: o.signIn, Backend: back, Issuer: face.BaseURL, Resources: []string{face.BaseURL + "/api", mcpURL, signedIn},
-		Unlimited: limits == nil, Address: func(r *http.Request) netip.Addr { return d.Address(r) }, Logger: log, Now: time.Now,
+		Unlimited: limits == nil, Address: func(r *http.Request) netip.Addr { return d.ClientIP(r) }, Logger: log, Now: time.Now,
 	})
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer users.Close()
 	defer watch(ctx, users.Names)()
 	d = middleware.New(middleware.Config{
-		BaseURL: face.BaseURL, Gate: users.OAuth, Limits: limits, TrustedProxies: proxies, Bodies: face.Bodies(), PerAddress: face.PerAddress(),
+		BaseURL: face.BaseURL, Tokens: users.OAuth, Limits: limits, TrustedProxies: proxies, Bodies: face.Bodies(), PerAddress: face.PerAddress(),
 		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
 	})
 	names := portfolioOf(users, back)
@@ -138,16 +138,16 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer partners.Close()
 	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log, users.Accounts.Unconfirmed()...)()
 	mcp, err := mcp.New(mcp.Config{
-		Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Door: d, Logger: log,
+		Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Middleware: d, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
-	doors := users.Doors(d, o.signIn.Signup.Value, names)
+	doors := users.Routes(d, o.signIn.Signup.Value, names)
 	doors["/mcp"] = mcp.Handler(mcpURL, false)
 	doors["/mcp/signed-in"] = mcp.Handler(signedIn, true)
 	api := rest.New(rest.Config{
-		Door: d, Set: set, Version: tools.APIVersion, MCP: mcpURL, Ready: back.Ready,
+		Middleware: d, Set: set, Version: tools.APIVersion, MCP: mcpURL, Ready: back.Ready,
 		Partner: &rest.Partner{Set: partners.Set(), Signatures: partners},
 	})
 	greet := func() {}
@@ -167,7 +167,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 }
 
 // summary is what the program says of itself at its start.
-func summary(o *options, stand app.Config, back *app.Backend) httpserver.Summary {
+func summary(o *options, stand app.Config, back *app.App) httpserver.Summary {
 	s, base := stand.Summary(back, version.Line("publicapi")), o.face.BaseURL
 	s.Links = [][2]string{
 		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + identity.SignInPath},

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/loadgen"
+	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/seal"

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/internal/oauthtest"
+	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"

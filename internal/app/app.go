@@ -60,16 +60,16 @@ func (c *Config) LookupFlags(fs *flag.FlagSet) {
 }
 
 // A Backend is everything opened. Close it after the doors.
-type Backend struct {
+type App struct {
 	DB     *store.DB
 	Market *market.Market
 	Lookup *lookup.Service
 	Table  *tld.Table
 	Prices *tld.Prices
 	Demo   *demoregistry.Registry // nil without -demo
-	Keys   *seal.Keys         // seal what the store must not show
-	Secret []byte             // seals cursors
-	Data   string             // the data directory
+	Keys   *seal.Keys             // seal what the store must not show
+	Secret []byte                 // seals cursors
+	Data   string                 // the data directory
 
 	Allow []netip.Prefix // addresses that may be fetched from although they are not public
 	Roots *x509.CertPool // who may vouch for servers; nil: whom this machine trusts
@@ -80,12 +80,12 @@ type Backend struct {
 
 // Open opens everything; dir is the data directory where Data is empty. Errors are one clear line: nothing is changed,
 // and nothing logged, before all that the configuration names is found good.
-func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
+func Open(ctx context.Context, cfg Config, dir string) (_ *App, err error) {
 	var english *words.Lexicon // takes about as long to read as all that stands below it
 	var reading sync.WaitGroup
 	reading.Go(func() { english = words.English() })
 	defer reading.Wait()
-	b := &Backend{Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()), log: cfg.Logger}
+	b := &App{Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()), log: cfg.Logger}
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -138,10 +138,10 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *Backend, err error) {
 	return b, nil
 }
 
-func (b *Backend) onClose(f func() error) { b.closers = append(b.closers, f) }
+func (b *App) onClose(f func() error) { b.closers = append(b.closers, f) }
 
 // Close closes everything in reverse order.
-func (b *Backend) Close() error {
+func (b *App) Close() error {
 	var errs []error
 	for i := len(b.closers) - 1; i >= 0; i-- {
 		errs = append(errs, b.closers[i]())
@@ -151,7 +151,7 @@ func (b *Backend) Close() error {
 }
 
 // watchPrices keeps the operator's price list in force and says in the log what came of it.
-func (b *Backend) watchPrices(ctx context.Context, path string) {
+func (b *App) watchPrices(ctx context.Context, path string) {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -167,7 +167,7 @@ func (b *Backend) watchPrices(ctx context.Context, path string) {
 }
 
 // lookups reads what the look-up service is to ask, and starts the demo's registry where that is it.
-func (b *Backend) lookups(cfg Config) (config lookup.Config, err error) {
+func (b *App) lookups(cfg Config) (config lookup.Config, err error) {
 	config = lookup.Config{Suffixes: b.Table, BootstrapURL: cfg.BootstrapURL, Resolvers: lookup.SystemResolvers(), Logger: cfg.Logger, Now: cfg.Now, Around: cfg.Around}
 	file, name := []byte(nil), "-registry "+cfg.RegistryFile
 	switch {
@@ -200,7 +200,7 @@ func (b *Backend) lookups(cfg Config) (config lookup.Config, err error) {
 }
 
 // listSamples puts the demo's listings up for sale, which leaves those of an earlier demo on the same store alone.
-func (b *Backend) listSamples(ctx context.Context) error {
+func (b *App) listSamples(ctx context.Context) error {
 	report, err := b.Market.Import(ctx, market.Demo(), market.ImportOptions{Environment: market.Live})
 	if err == nil && len(report.Bad) > 0 {
 		err = fmt.Errorf("sample listings: %s", report.Bad[0])
@@ -212,7 +212,7 @@ func (b *Backend) listSamples(ctx context.Context) error {
 const readyTime = 2 * time.Second
 
 // Ready is nil while requests can be answered.
-func (b *Backend) Ready() error {
+func (b *App) Ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
 	if err := b.DB.Read(ctx, func(tx store.Tx) error {

@@ -40,7 +40,7 @@ func config(t *testing.T, args ...string) app.Config {
 	return cfg
 }
 
-func open(t *testing.T, cfg app.Config, dir string) *app.Backend {
+func open(t *testing.T, cfg app.Config, dir string) *app.App {
 	t.Helper()
 	b, err := app.Open(t.Context(), cfg, dir)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Summary says of a backend that was opened with the configuration where its data is and what to back up. Fill in the rest.
-func (c *Config) Summary(b *Backend, program string) httpserver.Summary {
+func (c *Config) Summary(b *App, program string) httpserver.Summary {
 	data := b.Data
 	if abs, err := filepath.Abs(data); err == nil {
 		data = abs

@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	base := "http://" + listener.Addr().String()
 	guard := mcp.NewGuard(middleware.New(middleware.Config{
-		BaseURL: base, Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
+		BaseURL: base, Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
 	}), nil, nil)
 	guard.Sessions = true // the suite wants requests of the server to the client, which the product never makes
 	stream := server.NewStreamableHTTPServer(fixture(), server.WithStateful(true))

@@ -13,9 +13,9 @@ import (
 
 // outspoken are the places where the text of an error is declared to be for callers, and why that is right.
 var outspoken = map[string]string{
-	"internal/clilogin/signin.go": "the program runs on the caller's own machine",
-	"internal/apiclient/remote.go": "the program runs on the caller's own machine",
-	"serve/rest/pages.go":       "Config.Ready fails in words for anybody",
+	"internal/clilogin/clilogin.go":   "the program runs on the caller's own machine",
+	"internal/apiclient/apiclient.go": "the program runs on the caller's own machine",
+	"serve/rest/pages.go":             "Config.Ready fails in words for anybody",
 }
 
 // Callers never read the text of a cause: package fault shows errors only where their text was written for callers, and

@@ -48,8 +48,8 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func testDoor() *middleware.Door {
-	return middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)})
+func testDoor() *middleware.Stack {
+	return middleware.New(middleware.Config{BaseURL: "https://names.example", Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)})
 }
 
 func fetch(t *testing.T, h http.Handler, r *http.Request) []byte {
@@ -67,7 +67,7 @@ func TestGoldenOpenAPI(t *testing.T) {
 	t.Parallel()
 	api := partnerAPI(t)
 	h := rest.New(rest.Config{
-		Door: testDoor(), Set: publicSet(), Partner: &rest.Partner{Set: api.Set(), Signatures: api},
+		Middleware: testDoor(), Set: publicSet(), Partner: &rest.Partner{Set: api.Set(), Signatures: api},
 		Version: tools.APIVersion, MCP: "https://names.example/mcp",
 	})
 	golden(t, "openapi.json", fetch(t, h, httptest.NewRequest("GET", "/openapi.json", nil)))
@@ -78,7 +78,7 @@ func toolList(t *testing.T) []byte {
 	t.Helper()
 	set := publicSet()
 	s, err := mcp.New(mcp.Config{
-		Set: set, Resources: tools.NewReference(set, tld.DefaultTable()), Version: tools.APIVersion, Door: testDoor(), Logger: slog.New(slog.DiscardHandler),
+		Set: set, Resources: tools.NewReference(set, tld.DefaultTable()), Version: tools.APIVersion, Middleware: testDoor(), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

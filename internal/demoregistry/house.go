@@ -7,7 +7,7 @@ import (
 )
 
 // A house is how a WHOIS host writes: there is no common form, so clients meet each of these.
-type house struct {
+type registryStyle struct {
 	free, taken, reserved text43
 	throttled             string
 }
@@ -48,31 +48,31 @@ func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 // The houses in the key-and-value form that ICANN prescribes. They differ in how they say that a name is free, and
 // in their throttle texts.
 var (
-	meridianHouse = house{
+	meridianHouse = registryStyle{
 		free: text43Of("free", `No match for "{{upper .Name}}".
 `+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
 		throttled: "Number of allowed queries exceeded. Try again in 20 seconds.\n",
 	}
-	registrarHouse = house{
+	registrarHouse = registryStyle{
 		free:      text43Of("free", "Domain not found.\n"),
 		taken:     text43Of("taken", icannTaken),
 		throttled: "Query rate limit exceeded. Try again later.\n",
 	}
-	commonsHouse = house{
+	commonsHouse = registryStyle{
 		free:      text43Of("free", "Domain not found.\n"+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
 		throttled: "WHOIS LIMIT EXCEEDED - TRY AGAIN IN 20 SECONDS\n",
 	}
-	bazaarHouse = house{
+	bazaarHouse = registryStyle{
 		free:      text43Of("free", "The queried object does not exist: DOMAIN NOT FOUND\n\n"+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
 		throttled: "Your query limit has been exceeded. Please wait 20 seconds.\n",
 	}
-	andesHouse = house{
+	andesHouse = registryStyle{
 		free:      text43Of("free", "No Data Found\nURL of the ICANN Whois Inaccuracy Complaint Form: https://www.icann.org/wicf/\n"+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
@@ -128,7 +128,7 @@ URL of the ICANN Whois Inaccuracy Complaint Form: https://www.icann.org/wicf/
 ` + updated
 
 // albionHouse writes headings with indented values, as .uk does.
-var albionHouse = house{
+var albionHouse = registryStyle{
 	free: text43Of("free", `
     No match for "{{.Name}}".
 
@@ -177,7 +177,7 @@ This WHOIS information is made up for tests and demonstrations.
 `
 
 // rheinHouse writes a few keys and no dates but the last change, as .de does.
-var rheinHouse = house{
+var rheinHouse = registryStyle{
 	free:     text43Of("free", "Domain: {{.Name}}\nStatus: free\n"),
 	reserved: text43Of("reserved", "Domain: {{.Name}}\nStatus: invalid\n% This name is reserved by the registry.\n"),
 	taken: text43Of("taken", `% This WHOIS information is made up for tests and demonstrations.
@@ -192,7 +192,7 @@ Changed: {{iso .Updated}}
 }
 
 // unionHouse writes sections without dates and never the registrant, as .eu does.
-var unionHouse = house{
+var unionHouse = registryStyle{
 	free:     text43Of("free", unionHead+"Status: AVAILABLE\n"),
 	reserved: text43Of("reserved", unionHead+"Status: NOT ALLOWED\n"),
 	taken: text43Of("taken", unionHead+`
@@ -223,7 +223,7 @@ Script: LATIN
 `
 
 // hinodeHouse writes keys in brackets and dates with slashes in its own zone, as .jp does.
-var hinodeHouse = house{
+var hinodeHouse = registryStyle{
 	free:     text43Of("free", hinodeHead+"No match!!\n"),
 	reserved: text43Of("reserved", hinodeHead+hinodeName+"[Status]                        Reserved\n"),
 	taken: text43Of("taken", hinodeHead+hinodeName+`

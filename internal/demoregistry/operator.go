@@ -11,12 +11,12 @@ import (
 type operator struct {
 	name     string
 	suffixes []string
-	rdap     bool   // has an RDAP host
-	house    *house // how its WHOIS host writes; nil: it has none
-	thin     bool   // knows no registrant; its replies lead to the registrar's hosts
-	wildcard bool   // DNS answers for every name below its suffixes
-	faults   bool   // names below its suffixes may be those of faults
-	rests    bool   // of faults that make a client stay away for a while
+	rdap     bool           // has an RDAP host
+	house    *registryStyle // how its WHOIS host writes; nil: it has none
+	thin     bool           // knows no registrant; its replies lead to the registrar's hosts
+	wildcard bool           // DNS answers for every name below its suffixes
+	faults   bool           // names below its suffixes may be those of faults
+	rests    bool           // of faults that make a client stay away for a while
 }
 
 // registrarName is the operator that stands for every registrar: it serves the registered names of thin suffixes.

@@ -65,7 +65,7 @@ func (s *Settings) Off() (lines []string) {
 // Config is what sign-in needs beside its flags.
 type Config struct {
 	*Settings
-	Backend   *app.Backend
+	Backend   *app.App
 	Issuer    string   // the public address of the service, without a slash at the end
 	Resources []string // below the issuer that tokens are for, beside itself
 	Unlimited bool     // nobody is slowed down
@@ -74,17 +74,17 @@ type Config struct {
 	Now       func() time.Time
 }
 
-// People are everything opened. Close them after the doors and before the backend.
-type People struct {
+// Identity are everything opened. Close them after the doors and before the backend.
+type Identity struct {
 	Accounts *account.Accounts
 	OAuth    *oauthas.Server
 	Names    *portfolio.Portfolio
 }
 
 // Open opens everything. Errors are one clear line.
-func Open(ctx context.Context, cfg Config) (*People, error) {
+func Open(ctx context.Context, cfg Config) (*Identity, error) {
 	back := cfg.Backend
-	p := &People{Names: NewNames(back, cfg.Logger)}
+	p := &Identity{Names: NewNames(back, cfg.Logger)}
 	accounts := account.Config{
 		DB: back.DB, Keys: back.Keys, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
 		OnRevokeAll: func(ctx context.Context, tx store.Tx, accountID string) error {
@@ -123,7 +123,7 @@ func Open(ctx context.Context, cfg Config) (*People, error) {
 }
 
 // NewNames returns the portfolios of a backend.
-func NewNames(back *app.Backend, log *slog.Logger) *portfolio.Portfolio {
+func NewNames(back *app.App, log *slog.Logger) *portfolio.Portfolio {
 	return portfolio.New(portfolio.Config{
 		DB: back.DB, Suffixes: back.Lookup.Suffixes(), DNS: back.Lookup, Registry: tools.RegistryOf(back.Lookup),
 		Market: tools.MarketOf(back.Market, back.DB.Now), Logger: log,
@@ -131,7 +131,7 @@ func NewNames(back *app.Backend, log *slog.Logger) *portfolio.Portfolio {
 }
 
 // Close ends everything.
-func (p *People) Close() {
+func (p *Identity) Close() {
 	p.OAuth.Close()
 	p.Accounts.Close()
 }
@@ -147,7 +147,7 @@ var grantEvents = map[oauthas.EventKind]struct {
 	oauthas.RefreshReplayed: {account.AppRevoked, ", because a refresh token was used twice"},
 }
 
-func (p *People) record(log *slog.Logger) func(context.Context, oauthas.Event) {
+func (p *Identity) record(log *slog.Logger) func(context.Context, oauthas.Event) {
 	return func(ctx context.Context, e oauthas.Event) {
 		line := grantEvents[e.Kind]
 		if err := p.Accounts.Record(ctx, account.Entry{AccountID: e.Account, What: line.event, Detail: e.Client + line.detail}); err != nil {

@@ -37,7 +37,7 @@ func flagged(t *testing.T, args ...string) *Settings {
 var silent = slog.New(slog.DiscardHandler)
 
 // demo is a backend on a store of its own.
-func demo(t *testing.T) *app.Backend {
+func demo(t *testing.T) *app.App {
 	t.Helper()
 	back, err := app.Open(t.Context(), app.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())
 	if err != nil {
@@ -169,7 +169,7 @@ func TestByPath(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	d := middleware.New(middleware.Config{BaseURL: "https://mcp.example", Gate: middleware.NoTokens, Logger: silent})
+	d := middleware.New(middleware.Config{BaseURL: "https://mcp.example", Tokens: middleware.NoTokens, Logger: silent})
 	doors, err := Documents(d, "https://names.example", []string{"https://mcp.example", "https://mcp.example/mcp"})
 	if err != nil {
 		t.Fatal(err)

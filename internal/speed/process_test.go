@@ -19,9 +19,9 @@ import (
 
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
+	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
@@ -171,19 +171,19 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 		users.Close()
 		return back.Close()
 	}
-	d := middleware.New(middleware.Config{BaseURL: base, Gate: users.OAuth, Limits: limits, Logger: log, Metrics: middleware.NewMetrics(version.Version()), Now: time.Now})
-	mcp, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Door: d, Logger: log})
+	d := middleware.New(middleware.Config{BaseURL: base, Tokens: users.OAuth, Limits: limits, Logger: log, Metrics: middleware.NewMetrics(version.Version()), Now: time.Now})
+	mcp, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Middleware: d, Logger: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, closer())
 	}
-	doors := users.Doors(d, settings.Signup.Value, users.Names)
+	doors := users.Routes(d, settings.Signup.Value, users.Names)
 	doors["/mcp"] = mcp.Handler(base+"/mcp", false)
-	api := rest.New(rest.Config{Door: d, Set: set, Version: version.Version(), MCP: base + "/mcp", Ready: back.Ready})
+	api := rest.New(rest.Config{Middleware: d, Set: set, Version: version.Version(), MCP: base + "/mcp", Ready: back.Ready})
 	return identity.ByPath(doors, api), closer, nil
 }
 
 // open opens the demo's backend, or one over a registry file, and the operations on it.
-func open(ctx context.Context, base, registryFile string) (*app.Backend, *op.Set, error) {
+func open(ctx context.Context, base, registryFile string) (*app.App, *op.Set, error) {
 	cfg := app.Config{Demo: true, RegistryFile: registryFile, BootstrapURL: "off", Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 	back, err := app.Open(ctx, cfg, "")
 	if err != nil {

@@ -92,7 +92,7 @@ func (a *answer) identify(ctx context.Context) (context.Context, error) { return
 
 func (a *answer) charge(charges []op.Charge) error {
 	a.charged = true
-	return a.guard.door.Charge(a.w, a.r, charges)
+	return a.guard.mw.Charge(a.w, a.r, charges)
 }
 
 // chargeOnce draws one call of the cheap class for a request that has not cost anything yet.
@@ -103,7 +103,7 @@ func (a *answer) chargeOnce() error {
 	return a.charge([]op.Charge{{Class: op.Read, Count: 1}})
 }
 
-func (a *answer) expose(err error) *fault.Error { return a.guard.door.Expose(a.r.Context(), err) }
+func (a *answer) expose(err error) *fault.Error { return a.guard.mw.Expose(a.r.Context(), err) }
 
 func (a *answer) requestID() string { return middleware.RequestID(a.r.Context()) }
 

@@ -46,13 +46,13 @@ func served(b *testing.B) http.Handler {
 	set := op.NewSet(time.Now, op.Operation[askIn, answerOf]{
 		Name: "search_domain", Title: "Search", Doc: "Searches.", Route: route("search"), Tool: true, Limit: op.Lookup, Example: askIn{Q: "acme"},
 		Do:    searchLike,
-		Reuse: &op.Reuse[askIn, answerOf]{For: func(askIn, answerOf) time.Duration { return time.Hour }},
+		Cache: &op.Cache[askIn, answerOf]{For: func(askIn, answerOf) time.Duration { return time.Hour }},
 	})
 	d := middleware.New(middleware.Config{
-		BaseURL: "http://127.0.0.1", Gate: middleware.NoTokens, Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Metrics: middleware.NewMetrics("1"),
+		BaseURL: "http://127.0.0.1", Tokens: middleware.NoTokens, Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), Metrics: middleware.NewMetrics("1"),
 		Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1}, op.Read: {Anonymous: 1 << 30, SignedIn: 1}}, time.Now),
 	})
-	s, err := mcp.New(mcp.Config{Set: set, Version: "1", Door: d, Logger: slog.New(slog.DiscardHandler)})
+	s, err := mcp.New(mcp.Config{Set: set, Version: "1", Middleware: d, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func ExampleServer_Handler() {
 	log := slog.New(slog.DiscardHandler)
 	server, err := mcp.New(mcp.Config{
 		Set: operations(), Version: "1.0.0", ReadOnly: true, Logger: log,
-		Door: middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Logger: log}),
+		Middleware: middleware.New(middleware.Config{BaseURL: base, Tokens: middleware.NoTokens, Logger: log}),
 	})
 	if err != nil {
 		fmt.Println(err)

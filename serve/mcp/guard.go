@@ -26,19 +26,19 @@ type Guard struct {
 	// package keeps no sessions: a GET would hold a stream open on which nothing ever comes.
 	Sessions bool
 
-	door         *middleware.Door
+	mw           *middleware.Stack
 	host, origin func(string) bool
 	cors         middleware.CORS
 }
 
 // NewGuard returns a guard that lets our own host and origin and those of the loopback interface pass, and the ones
 // named: origins as scheme://host[:port], hosts as host[:port].
-func NewGuard(d *middleware.Door, origins, hosts []string) *Guard {
+func NewGuard(d *middleware.Stack, origins, hosts []string) *Guard {
 	named := append([]string(nil), origins...)
 	for _, host := range hosts {
 		named = append(named, "https://"+host)
 	}
-	g := &Guard{door: d, host: middleware.Hosts(d.BaseURL(), named...), origin: middleware.Origins(d.BaseURL(), origins...)}
+	g := &Guard{mw: d, host: middleware.Hosts(d.BaseURL(), named...), origin: middleware.Origins(d.BaseURL(), origins...)}
 	g.cors = middleware.CORS{
 		Origin:  g.origin,
 		Methods: "POST, OPTIONS",
@@ -56,7 +56,7 @@ func (g *Guard) Handler(next *server.StreamableHTTPServer, resource string, sign
 // handler leaves the charge for calls of the tools named to their handlers, which know what a call costs. A call that
 // does not come as far as that is charged before it is answered.
 func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.Op, resource string, signedIn bool) http.Handler {
-	return g.door.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return g.mw.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answer{guard: g, w: w, r: r, resource: resource}
 		middleware.Note(r.Context(), "mcp", "")
 		if g.preflight(w, r) {
@@ -118,7 +118,7 @@ func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
 	case !g.originAllowed(r):
 		return nil, fault.New(fault.Forbidden, "pages of this origin may not call")
 	}
-	caller, err := g.door.Caller(r, a.resource)
+	caller, err := g.mw.Caller(r, a.resource)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (a *answer) error(err error) {
 	ratelimit.WriteRetryAfter(h, f.Retry)
 	switch f.Code {
 	case fault.AuthenticationRequired, fault.InvalidToken, fault.InsufficientScope:
-		h.Set("Www-Authenticate", a.guard.door.Challenge(a.resource, f))
+		h.Set("Www-Authenticate", a.guard.mw.Challenge(a.resource, f))
 	}
 	code := codeServer
 	if f.Code == fault.Validation {

@@ -32,9 +32,9 @@ type Config struct {
 	Exclude  []string // tools not to offer
 	ReadOnly bool     // leave out every tool that changes something
 
-	Door           *middleware.Door // nil where only stdio is served
-	AllowedOrigins []string   // pages that may call besides our own and loopback ones, as scheme://host[:port]
-	AllowedHosts   []string   // names besides our own and loopback ones that the Host header may hold, as host[:port]
+	Middleware     *middleware.Stack // nil where only stdio is served
+	AllowedOrigins []string          // pages that may call besides our own and loopback ones, as scheme://host[:port]
+	AllowedHosts   []string          // names besides our own and loopback ones that the Host header may hold, as host[:port]
 
 	Caller func(context.Context) (op.Caller, error) // who asks on stdio, found out for each call; nil: nobody known
 	SignIn string                                   // how a person signs in on stdio, as the rest of a sentence: "to sign in, …"; may be empty
@@ -89,10 +89,10 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Resources != nil {
 		s.addResources()
 	}
-	if cfg.Door != nil {
+	if cfg.Middleware != nil {
 		s.stream = server.NewStreamableHTTPServer(s.rpc, server.WithStateLess(true),
 			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))) // it logs clients that hang up
-		s.guard = NewGuard(cfg.Door, cfg.AllowedOrigins, cfg.AllowedHosts)
+		s.guard = NewGuard(cfg.Middleware, cfg.AllowedOrigins, cfg.AllowedHosts)
 	}
 	return s, nil
 }

@@ -169,12 +169,12 @@ func open(t testing.TB, o option) *site {
 	web := httptest.NewUnstartedServer(mux)
 	s.url = "http://" + web.Listener.Addr().String()
 	logger := slog.New(slog.NewJSONHandler(s.log, nil))
-	doorConfig := middleware.Config{BaseURL: s.url, Gate: gate{}, Logger: logger}
+	doorConfig := middleware.Config{BaseURL: s.url, Tokens: gate{}, Logger: logger}
 	if o.limits != nil {
 		doorConfig.Limits = middleware.NewLimits(o.limits, time.Now)
 	}
 	cfg := o.cfg
-	cfg.Set, cfg.Resources, cfg.Version, cfg.Logger, cfg.Door = operations(), documents{}, "1.2.3", logger, middleware.New(doorConfig)
+	cfg.Set, cfg.Resources, cfg.Version, cfg.Logger, cfg.Middleware = operations(), documents{}, "1.2.3", logger, middleware.New(doorConfig)
 	server, err := mcp.New(cfg)
 	if err != nil {
 		t.Fatal(err)

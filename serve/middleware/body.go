@@ -117,8 +117,8 @@ func errBusy(detail string) error {
 // A body is the body of one request: what handlers read it through, whatever they read it with. Its errors are
 // *[fault.Error], or those of the connection.
 type body struct {
-	rec      *record
-	door     *Door
+	rec      *accessRecord
+	mw       *Stack
 	request  *http.Request
 	from     io.ReadCloser
 	stranger bool // nobody had shown a token when the first bytes were drawn
@@ -133,17 +133,17 @@ type body struct {
 }
 
 // open has the request's body read through b.
-func (b *body) open(d *Door, rec *record, r *http.Request) {
+func (b *body) open(d *Stack, rec *accessRecord, r *http.Request) {
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		b.ended = true
 		return
 	}
-	b.rec, b.door, b.request, b.from, b.allowed = rec, d, r, r.Body, SmallBody
+	b.rec, b.mw, b.request, b.from, b.allowed = rec, d, r, r.Body, SmallBody
 	r.Body = b
 }
 
 // client is who sends the body, as the budget sees it.
-func (b *body) client() netip.Prefix { return ratelimit.Host(b.door.Address(b.request)) }
+func (b *body) client() netip.Prefix { return ratelimit.Host(b.mw.ClientIP(b.request)) }
 
 // Close leaves the body to the server, which closes it after the answer.
 func (b *body) Close() error { return nil }
@@ -163,11 +163,11 @@ func (b *body) Read(p []byte) (int, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		b.rec.Header().Set("Connection", "close")
 		return n, fault.New(fault.RequestTimeout, "the body did not come in time").
-			WithHint("send it at once, or at least %d bytes a second", b.door.cfg.Bodies.rate)
+			WithHint("send it at once, or at least %d bytes a second", b.mw.cfg.Bodies.rate)
 	case err != nil:
 		return n, err
 	}
-	b.until = b.until.Add(time.Duration(n) * b.door.cfg.Bodies.perByte)
+	b.until = b.until.Add(time.Duration(n) * b.mw.cfg.Bodies.perByte)
 	return n, b.reserve(b.read - b.allowed)
 }
 
@@ -211,7 +211,7 @@ func (b *body) reserve(n int64) error {
 	if b.drawn == 0 {
 		b.stranger = b.rec.caller == Anonymous
 	}
-	if err := b.door.cfg.Bodies.draw(b.client(), b.stranger, n); err != nil {
+	if err := b.mw.cfg.Bodies.draw(b.client(), b.stranger, n); err != nil {
 		b.rec.Header().Set("Connection", "close")
 		return err
 	}
@@ -223,7 +223,7 @@ func (b *body) reserve(n int64) error {
 // release gives back what was drawn, once the request has been answered.
 func (b *body) release() {
 	if b.drawn > 0 {
-		b.door.cfg.Bodies.give(b.client(), b.stranger, b.drawn)
+		b.mw.cfg.Bodies.give(b.client(), b.stranger, b.drawn)
 		b.drawn = 0
 	}
 }

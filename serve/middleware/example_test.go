@@ -13,10 +13,10 @@ import (
 )
 
 // A door around one call: who asks, what it costs, what failed.
-func ExampleDoor_Wrap() {
+func ExampleStack_Wrap() {
 	const resource = "https://names.example/api"
 	d := middleware.New(middleware.Config{
-		BaseURL: "https://names.example", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
+		BaseURL: "https://names.example", Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
 		Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Read: {Anonymous: 1, SignedIn: 5}}, time.Now),
 	})
 	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

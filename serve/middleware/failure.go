@@ -48,7 +48,7 @@ const StatusClientGone = 499
 // WriteError answers with err as the caller may see it: the error body, or a problem document where the request
 // prefers application/problem+json. It sets the status, Retry-After, and for a missing, bad or insufficient token the
 // challenge of the resource. An error of ours is logged here, once. Nothing may have been written before.
-func (d *Door) WriteError(w http.ResponseWriter, r *http.Request, resource string, err error) {
+func (d *Stack) WriteError(w http.ResponseWriter, r *http.Request, resource string, err error) {
 	f := d.Expose(r.Context(), err)
 	status := f.Code.Status()
 	if f.Code == fault.Internal && r.Context().Err() != nil && errors.Is(err, context.Canceled) {
@@ -72,12 +72,12 @@ func (d *Door) WriteError(w http.ResponseWriter, r *http.Request, resource strin
 
 // Expose returns what the caller may see of err, and logs it with the request id if it is ours. A door that answers
 // errors in another form than WriteError does calls it exactly once for each.
-func (d *Door) Expose(ctx context.Context, err error) *fault.Error {
+func (d *Stack) Expose(ctx context.Context, err error) *fault.Error {
 	f := fault.From(err)
 	if f.Code != fault.Internal {
 		return f
 	}
-	rec := recordFrom(ctx)
+	rec := accessRecordFrom(ctx)
 	if rec != nil && rec.failed || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return f
 	}
@@ -89,11 +89,11 @@ func (d *Door) Expose(ctx context.Context, err error) *fault.Error {
 }
 
 // Report logs an error of ours that does not fail the request. Operations reach it with [op.Report].
-func (d *Door) Report(ctx context.Context, err error) {
+func (d *Stack) Report(ctx context.Context, err error) {
 	d.cfg.Logger.LogAttrs(ctx, slog.LevelError, "internal error", slog.String("id", RequestID(ctx)), slog.String("error", err.Error()))
 }
 
-func (d *Door) encode(r *http.Request, h http.Header, f *fault.Error) []byte {
+func (d *Stack) encode(r *http.Request, h http.Header, f *fault.Error) []byte {
 	id := RequestID(r.Context())
 	if wantsProblem(r) {
 		h.Set("Content-Type", "application/problem+json")

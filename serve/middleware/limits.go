@@ -47,7 +47,7 @@ func NewLimits(policy map[op.Class]Quota, now func() time.Time) *Limits {
 // Charge draws what a call costs, by account when the caller in the request's context is signed in, else by address,
 // and says in the RateLimit and RateLimit-Policy headers what is left. A call that would draw more than is left draws
 // nothing and is [fault.RateLimited] with the time to wait.
-func (d *Door) Charge(w http.ResponseWriter, r *http.Request, charges []op.Charge) error {
+func (d *Stack) Charge(w http.ResponseWriter, r *http.Request, charges []op.Charge) error {
 	l := d.cfg.Limits
 	if l == nil {
 		return nil
@@ -68,7 +68,7 @@ func (d *Door) Charge(w http.ResponseWriter, r *http.Request, charges []op.Charg
 }
 
 // Refund gives back what [Door.Charge] drew for the same request and caller, and takes back what it said in the headers.
-func (d *Door) Refund(w http.ResponseWriter, r *http.Request, charges []op.Charge) {
+func (d *Stack) Refund(w http.ResponseWriter, r *http.Request, charges []op.Charge) {
 	l := d.cfg.Limits
 	if l == nil {
 		return
@@ -85,11 +85,11 @@ func (d *Door) Refund(w http.ResponseWriter, r *http.Request, charges []op.Charg
 }
 
 // client is on whose account the request draws, and in which tier.
-func (l *Limits) client(d *Door, r *http.Request) (key ratelimit.Key, tier int) {
+func (l *Limits) client(d *Stack, r *http.Request) (key ratelimit.Key, tier int) {
 	if account := op.CallerFrom(r.Context()).Account; account != "" {
 		return l.limiter.Key(account), 1
 	}
-	return l.limiter.Network(ratelimit.Host(d.Address(r))), 0
+	return l.limiter.Network(ratelimit.Host(d.ClientIP(r))), 0
 }
 
 // draws adds the charges up by class.

@@ -21,7 +21,7 @@ var policy = map[op.Class]middleware.Quota{
 }
 
 // charge draws once and returns the wait that the answer asks for; -1: granted.
-func charge(t *testing.T, d *middleware.Door, who string, charges ...op.Charge) (wait time.Duration, header string) {
+func charge(t *testing.T, d *middleware.Stack, who string, charges ...op.Charge) (wait time.Duration, header string) {
 	t.Helper()
 	r := httptest.NewRequest("GET", "/", nil)
 	if strings.HasPrefix(who, "acc_") {

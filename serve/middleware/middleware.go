@@ -21,7 +21,7 @@ import (
 )
 
 // A Gate knows which access tokens are good.
-type Gate interface {
+type TokenVerifier interface {
 	// Caller returns whom the token speaks for at the resource, the URL of a protected resource. A token that is
 	// malformed, expired, revoked, unknown or meant for another resource is a *[fault.Error] of [fault.InvalidToken];
 	// any other error is ours.
@@ -29,7 +29,7 @@ type Gate interface {
 }
 
 // NoTokens refuses every token, as a service does that has no accounts.
-var NoTokens Gate = noTokens{}
+var NoTokens TokenVerifier = noTokens{}
 
 type noTokens struct{}
 
@@ -45,7 +45,7 @@ func errUnknownToken() error {
 // Config is what a door needs. BaseURL, Gate and Logger are required.
 type Config struct {
 	BaseURL        string           // the public address of the service, without a slash at the end
-	Gate           Gate             // who knows tokens
+	Tokens         TokenVerifier    // who knows tokens
 	Limits         *Limits          // nil: no limits
 	Bodies         *Bodies          // the budget of request bodies; nil: one of the default size
 	PerAddress     int              // requests in progress of one address behind a trusted proxy; 0: any number
@@ -58,18 +58,18 @@ type Config struct {
 
 // A Door is shared by the doors of one process, so that a caller has one budget whichever door is used.
 // It is safe for concurrent use.
-type Door struct {
+type Stack struct {
 	cfg      Config
 	progress progress
 }
 
 // New returns a door. It panics without a gate, a logger or an absolute base URL: a mistake in the wiring.
-func New(cfg Config) *Door {
+func New(cfg Config) *Stack {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Scheme == "" || base.Host == "" || strings.HasSuffix(cfg.BaseURL, "/") {
 		panic("door: BaseURL must be absolute, without a slash at the end")
 	}
-	if cfg.Gate == nil || cfg.Logger == nil {
+	if cfg.Tokens == nil || cfg.Logger == nil {
 		panic("door: Gate and Logger are required")
 	}
 	if cfg.Now == nil {
@@ -78,8 +78,8 @@ func New(cfg Config) *Door {
 	if cfg.Bodies == nil {
 		cfg.Bodies = NewBodies(BodyConfig{Bytes: DefaultBodyBytes, Rate: DefaultUploadRate})
 	}
-	return &Door{cfg: cfg, progress: progress{clients: map[netip.Prefix]int{}}}
+	return &Stack{cfg: cfg, progress: progress{clients: map[netip.Prefix]int{}}}
 }
 
 // BaseURL is the public address of the service, without a slash at the end.
-func (d *Door) BaseURL() string { return d.cfg.BaseURL }
+func (d *Stack) BaseURL() string { return d.cfg.BaseURL }

@@ -64,9 +64,9 @@ func (l *logged) lines(t *testing.T) (lines []map[string]any) {
 	return lines
 }
 
-func newDoor(cfg middleware.Config) (*middleware.Door, *logged) {
+func newDoor(cfg middleware.Config) (*middleware.Stack, *logged) {
 	log := &logged{}
-	cfg.BaseURL, cfg.Gate = base, gate{}
+	cfg.BaseURL, cfg.Tokens = base, gate{}
 	cfg.Logger = slog.New(slog.NewJSONHandler(log, nil))
 	return middleware.New(cfg), log
 }
@@ -172,7 +172,7 @@ func TestAddress(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = test.peer
 		r.Header["X-Forwarded-For"] = test.forwarded
-		if got := d.Address(r).String(); got != test.want {
+		if got := d.ClientIP(r).String(); got != test.want {
 			t.Errorf("%s: Address(%s, %q) = %s, want %s", test.name, test.peer, test.forwarded, got, test.want)
 		}
 	}

@@ -18,11 +18,11 @@ type progress struct {
 }
 
 // enter counts a request in until leave is called, or reports that its client has too many in progress.
-func (d *Door) enter(r *http.Request) (leave func(), ok bool) {
+func (d *Stack) enter(r *http.Request) (leave func(), ok bool) {
 	if d.cfg.PerAddress == 0 || !d.proxied(r) {
 		return func() {}, true
 	}
-	client, p := ratelimit.Host(d.Address(r)), &d.progress
+	client, p := ratelimit.Host(d.ClientIP(r)), &d.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.clients[client] >= d.cfg.PerAddress {
@@ -39,7 +39,7 @@ func (d *Door) enter(r *http.Request) (leave func(), ok bool) {
 }
 
 // proxied reports whether the request comes over a trusted proxy.
-func (d *Door) proxied(r *http.Request) bool {
+func (d *Stack) proxied(r *http.Request) bool {
 	if len(d.cfg.TrustedProxies) == 0 {
 		return false
 	}

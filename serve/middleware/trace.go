@@ -12,7 +12,7 @@ import (
 // trace begins the span of a request below the caller's own, if it sent one, and returns what ends it. The span
 // bears the operation as its name and no path, query or address: otelhttp, which records those, is not used, because
 // a path can hold the name that somebody asks about.
-func (d *Door) trace(rec *record, r *http.Request) (end func()) {
+func (d *Stack) trace(rec *accessRecord, r *http.Request) (end func()) {
 	if d.cfg.Tracer == nil {
 		return func() {}
 	}

@@ -246,7 +246,7 @@ func (p *Pages) sendFile(v *visit, a answer) {
 	v.w.WriteHeader(http.StatusOK)
 	if err := a.file(v.w); err != nil {
 		if v.Context().Err() == nil {
-			p.door.Report(v.Context(), err)
+			p.mw.Report(v.Context(), err)
 		}
 		panic(http.ErrAbortHandler)
 	}

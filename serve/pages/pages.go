@@ -34,18 +34,18 @@ type Names interface {
 
 // Config is what the pages stand on. Accounts, OAuth and Door are required.
 type Config struct {
-	Accounts *account.Accounts
-	OAuth    *oauthas.Server
-	Door     *middleware.Door   // whose BaseURL says whether cookies are for https only
-	Signup   account.Mode // what the sign-up page offers; empty: [account.Open]
-	Names    Names        // nil: there is no /account/domains
+	Accounts   *account.Accounts
+	OAuth      *oauthas.Server
+	Middleware *middleware.Stack // whose BaseURL says whether cookies are for https only
+	Signup     account.Mode      // what the sign-up page offers; empty: [account.Open]
+	Names      Names             // nil: there is no /account/domains
 }
 
 // Pages are the pages of one service. They are safe for concurrent use.
 type Pages struct {
 	accounts *account.Accounts
 	oauth    *oauthas.Server
-	door     *middleware.Door
+	mw       *middleware.Stack
 	signup   account.Mode
 	names    Names
 	secure   bool
@@ -58,15 +58,15 @@ type Pages struct {
 // New returns the pages, wrapped in [middleware.Door.Wrap] already. They draw on /style.css and /icon.svg, which the REST door
 // serves. It panics where something in cfg is missing: a mistake in the wiring.
 func New(cfg Config) *Pages {
-	if cfg.Accounts == nil || cfg.OAuth == nil || cfg.Door == nil {
+	if cfg.Accounts == nil || cfg.OAuth == nil || cfg.Middleware == nil {
 		panic("pages: Accounts, OAuth and Door are required")
 	}
 	if cfg.Signup == "" {
 		cfg.Signup = account.Open
 	}
-	base := cfg.Door.BaseURL()
+	base := cfg.Middleware.BaseURL()
 	p := &Pages{
-		accounts: cfg.Accounts, oauth: cfg.OAuth, door: cfg.Door, signup: cfg.Signup, names: cfg.Names,
+		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, names: cfg.Names,
 		secure: strings.HasPrefix(base, "https://"), foreign: http.NewCrossOriginProtection(),
 		methods: map[string][]string{}, mux: http.NewServeMux(),
 	}
@@ -74,7 +74,7 @@ func New(cfg Config) *Pages {
 		panic("pages: " + err.Error())
 	}
 	p.routes()
-	p.handler = cfg.Door.Wrap(http.HandlerFunc(p.serve))
+	p.handler = cfg.Middleware.Wrap(http.HandlerFunc(p.serve))
 	return p
 }
 
@@ -272,11 +272,11 @@ func (p *Pages) open(pattern, name string, act action) {
 // charge draws from the limits of the account, or of the address where nobody is signed in.
 func (p *Pages) charge(v *visit, charges []op.Charge) error {
 	ctx := op.WithCaller(v.Context(), op.Caller{Account: v.session.AccountID})
-	return p.door.Charge(v.w, v.WithContext(ctx), charges)
+	return p.mw.Charge(v.w, v.WithContext(ctx), charges)
 }
 
 func (p *Pages) visit(w http.ResponseWriter, r *http.Request) *visit {
-	return &visit{Request: r, w: w, from: p.door.Address(r)}
+	return &visit{Request: r, w: w, from: p.mw.ClientIP(r)}
 }
 
 func errFormTooLarge() error { return fault.New(fault.PayloadTooLarge, "This form is too large") }

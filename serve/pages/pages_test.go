@@ -244,7 +244,7 @@ func TestSecureCookie(t *testing.T) {
 	}
 	site := pages.New(pages.Config{
 		Accounts: people, OAuth: oauth,
-		Door: middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: oauth, Logger: slog.New(slog.DiscardHandler)}),
+		Middleware: middleware.New(middleware.Config{BaseURL: "https://names.example", Tokens: oauth, Logger: slog.New(slog.DiscardHandler)}),
 	})
 	r := httptest.NewRequest(http.MethodPost, "/signin", strings.NewReader(url.Values{"email": {ada}, "password": {passphrase}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

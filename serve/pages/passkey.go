@@ -94,7 +94,7 @@ func readSignature(v *visit) (signature, error) {
 func (p *Pages) sendJSON(v *visit, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		p.door.WriteError(v.w, v.Request, "", err)
+		p.mw.WriteError(v.w, v.Request, "", err)
 		return
 	}
 	h := v.w.Header()
@@ -106,7 +106,7 @@ func (p *Pages) sendJSON(v *visit, status int, body any) {
 
 // failJSON tells the script what failed, in words to be shown.
 func (p *Pages) failJSON(v *visit, err error) {
-	f := *p.door.Expose(v.Context(), err)
+	f := *p.mw.Expose(v.Context(), err)
 	f.Detail, f.Hint = sentences(&f), ""
 	p.sendJSON(v, statusOf(f.Code), middleware.NewFailure(&f, middleware.RequestID(v.Context())))
 }

@@ -158,7 +158,7 @@ func (p *Pages) finishProvider(v *visit) (answer, error) {
 		return seeOther(ownPath(back)), nil
 	}
 	if fault.Is(err, fault.Unavailable) {
-		p.door.Report(v.Context(), err)
+		p.mw.Report(v.Context(), err)
 	}
 	a, ours := p.signInPage(v, "", back)
 	if ours != nil {

@@ -198,7 +198,7 @@ func (p *Pages) delete(v *visit) (answer, error) {
 	p.oauth.Forget()
 	if p.names != nil {
 		if err := p.names.Refresh(v.Context()); err != nil {
-			p.door.Report(v.Context(), err) // the account is gone; its offers follow in a moment
+			p.mw.Report(v.Context(), err) // the account is gone; its offers follow in a moment
 		}
 	}
 	return p.signedOut(v, "Your account is deleted.")

@@ -84,8 +84,8 @@ func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
 
 // surroundings are what a town has only where a test needs it.
 type surroundings struct {
-	limits *middleware.Limits   // on what one may ask
-	fetch  *egress.Client // of applications' documents
+	limits *middleware.Limits // on what one may ask
+	fetch  *egress.Client     // of applications' documents
 }
 
 func newTownWith(t *testing.T, around surroundings, change func(*account.Config, *pages.Config)) *town {
@@ -117,14 +117,14 @@ func newTownWith(t *testing.T, around surroundings, change func(*account.Config,
 	}
 	t.Cleanup(w.accounts.Close)
 	cfg.Accounts, cfg.OAuth, w.names = w.accounts, w.oauth, cfg.Names
-	cfg.Door = middleware.New(middleware.Config{BaseURL: w.base, Gate: w.oauth, Limits: around.limits, Logger: quiet})
+	cfg.Middleware = middleware.New(middleware.Config{BaseURL: w.base, Tokens: w.oauth, Limits: around.limits, Logger: quiet})
 	mux := http.NewServeMux()
 	site := pages.New(cfg)
 	for _, pattern := range pages.Patterns() {
 		mux.Handle(pattern, site)
 	}
 	mux.Handle("/api/oauth/", w.oauth.Handler())
-	mux.Handle("/", rest.New(rest.Config{Door: cfg.Door, Set: op.NewSet(time.Now), Version: "1.0.0"}))
+	mux.Handle("/", rest.New(rest.Config{Middleware: cfg.Middleware, Set: op.NewSet(time.Now), Version: "1.0.0"}))
 	s.Config.Handler = mux
 	s.Start()
 	t.Cleanup(s.Close)

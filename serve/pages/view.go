@@ -160,7 +160,7 @@ func (p *Pages) send(v *visit, a answer) {
 		Domains: p.names != nil, Data: a.data,
 	})
 	if err != nil {
-		p.door.WriteError(v.w, v.Request, "", fmt.Errorf("render the page %s: %w", a.page, err))
+		p.mw.WriteError(v.w, v.Request, "", fmt.Errorf("render the page %s: %w", a.page, err))
 		return
 	}
 	if a.problem != nil {
@@ -179,7 +179,7 @@ func (p *Pages) fail(v *visit, err error) {
 		p.failJSON(v, err)
 		return
 	}
-	f := p.door.Expose(v.Context(), err)
+	f := p.mw.Expose(v.Context(), err)
 	a := answer{page: "failed", title: f.Code.Title(), status: statusOf(f.Code), data: failure{Text: sentences(f)}}
 	if f.Code == fault.Internal {
 		a.data = failure{Text: "Something failed on our side. Please try again in a moment.", Request: middleware.RequestID(v.Context())}

@@ -15,10 +15,10 @@ func cacheControl(o *op.Op) string {
 	switch {
 	case o.Effect != op.Reads || o.Route.Method != http.MethodGet:
 		return "no-store"
-	case o.Keeps <= 0:
+	case o.MaxAge <= 0:
 		return "no-cache"
 	}
-	return fmt.Sprintf("public, max-age=%d", int(o.Keeps/time.Second))
+	return fmt.Sprintf("public, max-age=%d", int(o.MaxAge/time.Second))
 }
 
 var repeated = []string{"true"}

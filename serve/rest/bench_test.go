@@ -71,13 +71,13 @@ func ours() http.Handler {
 	set := op.NewSet(time.Now,
 		op.Operation[searchIn, searchOut]{
 			Name: "search_coffee", Title: "Search", Doc: "Searches.", Route: op.Route{Method: "POST", Path: "/api/coffee/search"}, Limit: op.Lookup,
-			Reuse:   &op.Reuse[searchIn, searchOut]{For: func(searchIn, searchOut) time.Duration { return time.Hour }, View: view},
+			Cache:   &op.Cache[searchIn, searchOut]{For: func(searchIn, searchOut) time.Duration { return time.Hour }, View: view},
 			Example: searchIn{Q: "mocha"},
 			Do:      func(_ context.Context, in searchIn) (searchOut, error) { return menuOf(in), nil },
 		},
 		op.Operation[searchIn, searchOut]{
-			Name: "list_coffee", Title: "List", Doc: "Lists.", Route: op.Route{Method: "GET", Path: "/api/coffee/list"}, Limit: op.Lookup, Keeps: time.Hour,
-			Reuse:   &op.Reuse[searchIn, searchOut]{For: func(searchIn, searchOut) time.Duration { return time.Hour }},
+			Name: "list_coffee", Title: "List", Doc: "Lists.", Route: op.Route{Method: "GET", Path: "/api/coffee/list"}, Limit: op.Lookup, MaxAge: time.Hour,
+			Cache:   &op.Cache[searchIn, searchOut]{For: func(searchIn, searchOut) time.Duration { return time.Hour }},
 			Example: searchIn{Q: "mocha"},
 			Do:      func(_ context.Context, in searchIn) (searchOut, error) { return menuOf(in), nil },
 		})

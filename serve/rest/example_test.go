@@ -30,9 +30,9 @@ func ExampleNew() {
 		},
 	})
 	h := rest.New(rest.Config{
-		Door:    middleware.New(middleware.Config{BaseURL: "https://names.example", Gate: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
-		Set:     set,
-		Version: "1.0.0",
+		Middleware: middleware.New(middleware.Config{BaseURL: "https://names.example", Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler)}),
+		Set:        set,
+		Version:    "1.0.0",
 	})
 	for _, body := range []string{`{"name":"Ada"}`, `{"nmae":"Ada"}`} {
 		w := httptest.NewRecorder()

@@ -200,7 +200,7 @@ func security(o *op.Op) []map[string][]string {
 	switch {
 	case o.Scope != "":
 		return []map[string][]string{{oauth: {o.Scope}}}
-	case o.Varies:
+	case o.PerCaller:
 		return []map[string][]string{{}, {oauth: {op.ScopePricing}}}
 	}
 	return []map[string][]string{{}}
@@ -230,7 +230,7 @@ func responses(o *op.Op, shapes *shapes) map[string]any {
 // statuses are those of the errors that the operation can answer with.
 func statuses(o *op.Op) []int {
 	list := []int{400, 401, 404, 429, 500, 503}
-	if o.Scope != "" || o.Varies {
+	if o.Scope != "" || o.PerCaller {
 		list = append(list, 403)
 	}
 	if hasBody(o) {

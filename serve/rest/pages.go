@@ -39,12 +39,12 @@ var swaggerFiles = []string{"swagger-ui-bundle.js", "swagger-ui.css"}
 
 // addPages adds every route that is not an operation.
 func (s *server) addPages(cfg Config) {
-	about, docsPolicy := s.about(cfg), fmt.Sprintf(docsPolicy, s.door.BaseURL())
+	about, docsPolicy := s.about(cfg), fmt.Sprintf(docsPolicy, s.mw.BaseURL())
 	var partner *op.Set
 	if cfg.Partner != nil {
 		partner = cfg.Partner.Set
 	}
-	spec, err := OpenAPI(cfg.Set, partner, s.door.BaseURL(), cfg.Version)
+	spec, err := OpenAPI(cfg.Set, partner, s.mw.BaseURL(), cfg.Version)
 	if err != nil {
 		panic(fmt.Sprintf("rest: describing the set: %v", err)) // a definition that NewSet let through
 	}
@@ -57,7 +57,7 @@ func (s *server) addPages(cfg Config) {
 		{"/robots.txt", "text/plain; charset=utf-8", plainPolicy, []byte(robots)},
 		{"/openapi.json", "application/json", plainPolicy, spec},
 		{"/llms.txt", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about)},
-		{"/.well-known/api-catalog", catalogType, plainPolicy, catalog(s.door.BaseURL())},
+		{"/.well-known/api-catalog", catalogType, plainPolicy, catalog(s.mw.BaseURL())},
 		{"/docs", html, docsPolicy, asset("docs.html")},
 		{"/docs/{$}", html, docsPolicy, asset("docs.html")},
 		{"/docs/page.css", css, docsPolicy, asset("docs.css")},
@@ -179,13 +179,13 @@ type entry struct {
 // endpoints lists the operations for a signed-in caller. Without a token it is where a client finds out how to get
 // one: 401 with the challenge.
 func (s *server) endpoints(w http.ResponseWriter, r *http.Request) {
-	caller, err := s.door.Caller(r, s.resource)
+	caller, err := s.mw.Caller(r, s.resource)
 	if err == nil && caller.Anonymous() {
 		err = fault.New(fault.AuthenticationRequired, "this list needs a signed-in caller; the endpoints in it do not").
-			WithHint("sign in with OAuth, or read %s/openapi.json", s.door.BaseURL())
+			WithHint("sign in with OAuth, or read %s/openapi.json", s.mw.BaseURL())
 	}
 	r = middleware.As(r, caller)
-	if limited := s.door.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); limited != nil {
+	if limited := s.mw.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); limited != nil {
 		err = limited
 	}
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *server) endpoints(w http.ResponseWriter, r *http.Request) {
 	for _, o := range s.set.All() {
 		list = append(list, entry{o.Name, o.Title, o.Route.Method, o.Route.Path, o.Scope})
 	}
-	body, err := encode(map[string]any{"endpoints": list, "openapi": s.door.BaseURL() + "/openapi.json"})
+	body, err := encode(map[string]any{"endpoints": list, "openapi": s.mw.BaseURL() + "/openapi.json"})
 	if err != nil {
 		s.fail(w, r, fmt.Errorf("encode the list of endpoints: %w", err))
 		return
@@ -241,7 +241,7 @@ type sample struct {
 }
 
 func (s *server) about(cfg Config) about {
-	a := about{Base: s.door.BaseURL(), Version: cfg.Version, MCP: cfg.MCP, Errors: fault.Codes()}
+	a := about{Base: s.mw.BaseURL(), Version: cfg.Version, MCP: cfg.MCP, Errors: fault.Codes()}
 	for _, o := range cfg.Set.All() {
 		a.Operations = append(a.Operations, newSample(o, a.Base))
 		if o.Name == "search_domain" {

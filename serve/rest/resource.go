@@ -50,7 +50,7 @@ func (s *server) newResource(ops []*op.Op, more ...string) *resource {
 func (s *server) newEndpoint(o *op.Op) *endpoint {
 	e := &endpoint{server: s, op: o, path: wildcards(o.Route.Path), body: hasBody(o), events: streams(o)}
 	vary := "Accept, Accept-Encoding"
-	if o.Varies {
+	if o.PerCaller {
 		vary = "Authorization, " + vary
 	}
 	e.vary = []string{vary}
@@ -90,7 +90,7 @@ func (res *resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve is a request from the caller's token to the answer.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	middleware.Note(r.Context(), e.op.Name, "")
-	caller, err := e.door.Caller(r, e.resource)
+	caller, err := e.mw.Caller(r, e.resource)
 	if err != nil {
 		e.refuse(w, r, err)
 		return
@@ -114,7 +114,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		e.refuse(w, r, err)
 		return
 	}
-	if err := e.door.Charge(w, r, call.Charges); err != nil {
+	if err := e.mw.Charge(w, r, call.Charges); err != nil {
 		e.fail(w, r, err)
 		return
 	}
@@ -129,7 +129,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 // refuse answers a request that never ran. It costs what an input that is refused costs, so that nobody guesses
 // tokens or floods the checks for nothing.
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if limited := e.door.Charge(w, r, e.op.Refused()); limited != nil {
+	if limited := e.mw.Charge(w, r, e.op.Refused()); limited != nil {
 		err = limited
 	}
 	e.fail(w, r, err)

@@ -14,18 +14,18 @@ import (
 
 // Config is what the REST door needs.
 type Config struct {
-	Door    *middleware.Door
-	Set     *op.Set
-	Version string       // of the API, as info.version of its OpenAPI document
-	Partner *Partner     // the partner API; nil: none
-	MCP     string       // the address of the MCP endpoint, for the pages that name it; empty: none
-	Ready   func() error // nil while requests can be answered, else why not, in words for anybody; nil: always ready
+	Middleware *middleware.Stack
+	Set        *op.Set
+	Version    string       // of the API, as info.version of its OpenAPI document
+	Partner    *Partner     // the partner API; nil: none
+	MCP        string       // the address of the MCP endpoint, for the pages that name it; empty: none
+	Ready      func() error // nil while requests can be answered, else why not, in words for anybody; nil: always ready
 }
 
 // server is the REST door of one set.
 type server struct {
 	nothing  []byte // the page for a browser that asks for what is not there
-	door     *middleware.Door
+	mw       *middleware.Stack
 	set      *op.Set
 	resource string // what tokens must be meant for
 	packed   *packer
@@ -41,7 +41,7 @@ func New(cfg Config) http.Handler {
 		cfg.Ready = func() error { return nil }
 	}
 	s := &server{
-		door: cfg.Door, set: cfg.Set, resource: cfg.Door.BaseURL() + "/api",
+		mw: cfg.Middleware, set: cfg.Set, resource: cfg.Middleware.BaseURL() + "/api",
 		packed: newPacker(), mux: http.NewServeMux(),
 	}
 	for path, methods := range byPath(cfg.Set.All()) {
@@ -52,7 +52,7 @@ func New(cfg Config) http.Handler {
 	}
 	s.addPages(cfg)
 	s.mux.HandleFunc("/", s.notFound)
-	return cfg.Door.Wrap(s)
+	return cfg.Middleware.Wrap(s)
 }
 
 // byPath groups operations by the path they share.
@@ -96,7 +96,7 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Add("Vary", "Accept")
-	if err := s.door.Charge(w, r, refused); err != nil {
+	if err := s.mw.Charge(w, r, refused); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -104,7 +104,7 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 		s.nothingHere(w, r)
 		return
 	}
-	s.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", s.door.BaseURL()))
+	s.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", s.mw.BaseURL()))
 }
 
 // refused is what a request costs that no operation is for.
@@ -113,7 +113,7 @@ var refused = []op.Charge{{Class: op.Read, Count: 1}}
 // fail answers with an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header()["Link"] = serviceDesc
-	s.door.WriteError(w, r, s.resource, err)
+	s.mw.WriteError(w, r, s.resource, err)
 }
 
 // methodNotAllowed answers OPTIONS, and refuses every other method that is not in allow.
@@ -125,7 +125,7 @@ func (s *server) methodNotAllowed(w http.ResponseWriter, r *http.Request, allow 
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	if err := s.door.Charge(w, r, refused); err != nil {
+	if err := s.mw.Charge(w, r, refused); err != nil {
 		s.fail(w, r, err)
 		return
 	}

@@ -125,7 +125,7 @@ func shop() *op.Set {
 		op.Operation[searchIn, searchOut]{
 			Name: "search_coffee", Title: "Search for coffee", Doc: "Finds cups of a bean. Use it when someone is thirsty.",
 			Route: op.Route{Method: "POST", Path: "/api/coffee/search"}, Batch: true, Tool: true, Limit: op.Lookup,
-			Reuse: &op.Reuse[searchIn, searchOut]{For: func(searchIn, searchOut) time.Duration { return time.Minute }, View: view},
+			Cache: &op.Cache[searchIn, searchOut]{For: func(searchIn, searchOut) time.Duration { return time.Minute }, View: view},
 			Cost: func(_ context.Context, in searchIn) []op.Charge {
 				return []op.Charge{{Class: op.Lookup, Count: 1 + len(in.Sizes)}}
 			},
@@ -133,8 +133,8 @@ func shop() *op.Set {
 		},
 		op.Operation[priceIn, priceOut]{
 			Name: "bean_price", Title: "Price of a bean", Doc: "What a bean costs.",
-			Route: op.Route{Method: "GET", Path: "/api/pricing/bean"}, Limit: op.Read, Keeps: time.Hour,
-			Reuse:   &op.Reuse[priceIn, priceOut]{For: func(priceIn, priceOut) time.Duration { return time.Minute }},
+			Route: op.Route{Method: "GET", Path: "/api/pricing/bean"}, Limit: op.Read, MaxAge: time.Hour,
+			Cache:   &op.Cache[priceIn, priceOut]{For: func(priceIn, priceOut) time.Duration { return time.Minute }},
 			Example: priceIn{Bean: "mocha", Shots: 2, With: []string{"milk", "sugar"}},
 			Do: func(_ context.Context, in priceIn) (priceOut, error) {
 				if in.Bean == "none" {
@@ -146,7 +146,7 @@ func shop() *op.Set {
 		op.Operation[noteIn, noteOut]{
 			Name: "bean_notes", Title: "Notes on a bean", Doc: "A long read about <one> bean & its taste.",
 			Route: op.Route{Method: "GET", Path: "/api/beans/{bean}/notes"}, Limit: op.Read,
-			Reuse:   &op.Reuse[noteIn, noteOut]{For: func(noteIn, noteOut) time.Duration { return time.Minute }},
+			Cache:   &op.Cache[noteIn, noteOut]{For: func(noteIn, noteOut) time.Duration { return time.Minute }},
 			Example: noteIn{Bean: "mocha"},
 			Do: func(_ context.Context, in noteIn) (noteOut, error) {
 				return noteOut{Bean: in.Bean, Text: menu}, nil
@@ -208,16 +208,16 @@ func newHandler(limits *middleware.Limits, to io.Writer) http.Handler {
 }
 
 func newHandlerOf(set *op.Set, limits *middleware.Limits, to io.Writer) http.Handler {
-	return rest.New(rest.Config{Door: newDoor(limits, to), Set: set, Version: "1.0.0", MCP: base + "/mcp"})
+	return rest.New(rest.Config{Middleware: newDoor(limits, to), Set: set, Version: "1.0.0", MCP: base + "/mcp"})
 }
 
 func newUnreadyHandler(why string) http.Handler {
-	return rest.New(rest.Config{Door: newDoor(nil, io.Discard), Set: shop(), Version: "1.0.0", Ready: func() error { return errors.New(why) }})
+	return rest.New(rest.Config{Middleware: newDoor(nil, io.Discard), Set: shop(), Version: "1.0.0", Ready: func() error { return errors.New(why) }})
 }
 
-func newDoor(limits *middleware.Limits, to io.Writer) *middleware.Door {
+func newDoor(limits *middleware.Limits, to io.Writer) *middleware.Stack {
 	return middleware.New(middleware.Config{
-		BaseURL: base, Gate: gate{}, Limits: limits, Metrics: middleware.NewMetrics("1.0.0"),
+		BaseURL: base, Tokens: gate{}, Limits: limits, Metrics: middleware.NewMetrics("1.0.0"),
 		Logger: slog.New(slog.NewJSONHandler(to, nil)),
 	})
 }

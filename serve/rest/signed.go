@@ -60,7 +60,7 @@ func (d *signed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // enter lets a request in, or answers why not.
 func (d *signed) enter(w http.ResponseWriter, r *http.Request, o *op.Op) (entered *http.Request, body []byte, ok bool) {
-	u := upload{door: d.door, w: w, r: r, limit: op.MaxBody, kept: o != nil}
+	u := upload{mw: d.mw, w: w, r: r, limit: op.MaxBody, kept: o != nil}
 	if o != nil {
 		u.limit = o.MaxBody
 	}
@@ -70,7 +70,7 @@ func (d *signed) enter(w http.ResponseWriter, r *http.Request, o *op.Op) (entere
 		return nil, nil, false
 	}
 	if u.charged {
-		d.door.Refund(w, r, unsigned)
+		d.mw.Refund(w, r, unsigned)
 	}
 	r = r.WithContext(ctx)
 	middleware.Note(r.Context(), "", middleware.Partner)
@@ -86,7 +86,7 @@ var unsigned = []op.Charge{{Class: op.Unsigned, Count: 1}}
 
 // An upload is the body of a request whose sender is not known yet.
 type upload struct {
-	door    *middleware.Door
+	mw      *middleware.Stack
 	w       http.ResponseWriter
 	r       *http.Request
 	limit   int64
@@ -107,7 +107,7 @@ func (u *upload) verify(s Signatures) (context.Context, error) {
 // have many of them read at once.
 func (u *upload) read(keep bool) (digest [sha256.Size]byte, err error) {
 	if u.r.ContentLength < 0 || u.r.ContentLength > middleware.SmallBody {
-		if err := u.door.Charge(u.w, u.r, unsigned); err != nil {
+		if err := u.mw.Charge(u.w, u.r, unsigned); err != nil {
 			return digest, err
 		}
 		u.charged = true
@@ -126,7 +126,7 @@ func (u *upload) read(keep bool) (digest [sha256.Size]byte, err error) {
 // names may not be the sender's.
 func (d *signed) turnAway(w http.ResponseWriter, r *http.Request, err error, charged bool) {
 	if status := fault.From(err).Code.Status(); status < http.StatusInternalServerError && !charged {
-		if limited := d.door.Charge(w, r, unsigned); limited != nil {
+		if limited := d.mw.Charge(w, r, unsigned); limited != nil {
 			err = limited
 		}
 	}
@@ -136,27 +136,27 @@ func (d *signed) turnAway(w http.ResponseWriter, r *http.Request, err error, cha
 // nothing answers where no operation stands.
 func (d *signed) nothing(w http.ResponseWriter, r *http.Request) {
 	if r, _, ok := d.enter(w, r, nil); ok {
-		d.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", d.door.BaseURL()))
+		d.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", d.mw.BaseURL()))
 	}
 }
 
 // A signedResource is a path below signedPrefix.
 type signedResource struct {
-	door *signed
+	mw *signed
 	*resource
 }
 
 func (res signedResource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := res.endpoints[r.Method]
 	if e == nil {
-		if r, _, ok := res.door.enter(w, r, nil); ok {
+		if r, _, ok := res.mw.enter(w, r, nil); ok {
 			w.Header().Set("Allow", res.allow)
 			res.fail(w, r, fault.New(fault.MethodNotAllowed, "this path does not take the method").WithHint("use %s", res.allow))
 		}
 		return
 	}
 	middleware.Note(r.Context(), e.op.Name, "")
-	if r, body, ok := res.door.enter(w, r, e.op); ok {
+	if r, body, ok := res.mw.enter(w, r, e.op); ok {
 		answer, err := e.run(r, body)
 		if err != nil {
 			e.fail(w, r, err)

@@ -87,8 +87,8 @@ func kitchen(g *guard, limits *middleware.Limits) http.Handler {
 		}),
 		Example: cupID{"mug"},
 	}
-	d := middleware.New(middleware.Config{BaseURL: base, Gate: middleware.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	return rest.New(rest.Config{Door: d, Set: shop(), Version: "1", Partner: &rest.Partner{Set: op.NewSet(time.Now, fill), Signatures: g}})
+	d := middleware.New(middleware.Config{BaseURL: base, Tokens: middleware.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return rest.New(rest.Config{Middleware: d, Set: shop(), Version: "1", Partner: &rest.Partner{Set: op.NewSet(time.Now, fill), Signatures: g}})
 }
 
 // A signed request is asked for its signature, its turn, its scope and its input, in this order.

@@ -48,7 +48,7 @@ func (e *endpoint) stream(w http.ResponseWriter, r *http.Request, raw []byte) {
 		e.refuse(w, r, err)
 		return
 	}
-	if err := e.door.Charge(w, r, call.Charges); err != nil {
+	if err := e.mw.Charge(w, r, call.Charges); err != nil {
 		e.fail(w, r, err)
 		return
 	}
@@ -57,7 +57,7 @@ func (e *endpoint) stream(w http.ResponseWriter, r *http.Request, raw []byte) {
 	case err != nil && !s.begun:
 		e.fail(w, r, err)
 	case err != nil:
-		f := e.door.Expose(r.Context(), err)
+		f := e.mw.Expose(r.Context(), err)
 		body, _ := json.Marshal(middleware.NewFailure(f, middleware.RequestID(r.Context())))
 		s.send("error", body)
 	default:

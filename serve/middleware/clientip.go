@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Address is the client's address as the limits see it: IPv6 as its /64, because a client owns all of it. Behind
+// ClientIP is the client's address as the limits see it: IPv6 as its /64, because a client owns all of it. Behind
 // trusted proxies it is the last address in X-Forwarded-For that is not a trusted proxy's own; what others write in
 // that header is ignored. It is invalid only for a connection that has no address.
-func (d *Door) Address(r *http.Request) netip.Addr {
+func (d *Stack) ClientIP(r *http.Request) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	addr := plain(peer.Addr())
 	if len(d.cfg.TrustedProxies) > 0 && d.trusted(addr) {
@@ -25,7 +25,7 @@ func (d *Door) Address(r *http.Request) netip.Addr {
 }
 
 // forwarded walks the header from the nearest hop outwards. A hop that is not an address ends the walk.
-func (d *Door) forwarded(headers []string, nearest netip.Addr) netip.Addr {
+func (d *Stack) forwarded(headers []string, nearest netip.Addr) netip.Addr {
 	for i := len(headers) - 1; i >= 0; i-- {
 		rest := headers[i]
 		for rest != "" {
@@ -61,7 +61,7 @@ func parseHop(s string) (netip.Addr, bool) {
 
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-func (d *Door) trusted(a netip.Addr) bool {
+func (d *Stack) trusted(a netip.Addr) bool {
 	for _, p := range d.cfg.TrustedProxies {
 		if p.Contains(a) {
 			return true

@@ -96,7 +96,7 @@ func (a auditor) Record(ctx context.Context, tx store.Tx, by sale.Actor, action,
 
 // A desk is a sale.Desk in a world of the test's.
 type desk struct {
-	*sale.Desk
+	*sale.Service
 	testing.TB
 	db    *store.DB
 	clock *clock
@@ -210,7 +210,7 @@ func (d *desk) mustPlace(p sale.Party, name fqdn.Name) sale.Order {
 
 func (d *desk) act(id string, a sale.Action, by sale.Actor) (o sale.Order, err error) {
 	err = d.tx(func(tx store.Tx) (err error) {
-		o, err = d.Act(context.Background(), tx, id, a, by, d.clock.now())
+		o, err = d.Transition(context.Background(), tx, id, a, by, d.clock.now())
 		return err
 	})
 	return o, err

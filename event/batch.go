@@ -12,16 +12,16 @@ import (
 
 // A round is what a courier does with the database in one go. Claims are read first, on a snapshot that is in nobody's
 // way, and then written for those deliveries that no other process took meanwhile, in one transaction with all that the
-// courier has to write.
-type round struct {
+// dispatcher has to write.
+type batch struct {
 	log *Log
 	now time.Time
 
 	outcomes []outcome // to write
 	unsent   []unsent
 	touches  map[Stream]touched
-	lanes    []claimed // to claim for
-	look     bool      // for streams that have something to send
+	claims   []claimed // to claim for
+	poll     bool      // for streams that have something to send
 	sweep    bool      // for endpoints to switch off
 
 	found []Stream // that have something to send
@@ -41,7 +41,7 @@ type touched struct{ success, failure time.Time }
 
 // claimed is what a round claims for a lane.
 type claimed struct {
-	lane  *lane
+	queue *endpointQueue
 	asked int
 	to    target
 	rows  []deliveryRow
@@ -51,13 +51,13 @@ type claimed struct {
 }
 
 // do reads and writes.
-func (r *round) do(ctx context.Context) error {
+func (r *batch) do(ctx context.Context) error {
 	// In this order, processes that claim at once wait for one another and not in a circle.
-	slices.SortFunc(r.lanes, func(a, b claimed) int { return a.lane.stream.compare(b.lane.stream) })
+	slices.SortFunc(r.claims, func(a, b claimed) int { return a.queue.stream.compare(b.queue.stream) })
 	slices.SortFunc(r.outcomes, func(a, b outcome) int {
 		return cmp.Or(a.stream.compare(b.stream), cmp.Compare(a.number, b.number))
 	})
-	if r.look || len(r.lanes) > 0 {
+	if r.poll || len(r.claims) > 0 {
 		if err := r.log.cfg.DB.Read(ctx, func(tx store.Tx) error { return r.read(ctx, tx) }); err != nil {
 			return fmt.Errorf("read deliveries: %w", err)
 		}
@@ -65,8 +65,8 @@ func (r *round) do(ctx context.Context) error {
 	if !r.writes() {
 		return nil
 	}
-	candidates := make([][]deliveryRow, len(r.lanes))
-	for i, g := range r.lanes {
+	candidates := make([][]deliveryRow, len(r.claims))
+	for i, g := range r.claims {
 		candidates[i] = g.rows
 	}
 	err := r.log.cfg.DB.Tx(ctx, func(tx store.Tx) error {
@@ -74,8 +74,8 @@ func (r *round) do(ctx context.Context) error {
 		if err := r.settle(ctx, tx); err != nil {
 			return err
 		}
-		for i := range r.lanes {
-			if err := r.claim(ctx, tx, &r.lanes[i], candidates[i]); err != nil {
+		for i := range r.claims {
+			if err := r.claim(ctx, tx, &r.claims[i], candidates[i]); err != nil {
 				return err
 			}
 		}
@@ -92,33 +92,33 @@ func (s Stream) compare(t Stream) int {
 }
 
 // read finds what to claim and, if that is wanted, what else there is to do.
-func (r *round) read(ctx context.Context, tx store.Tx) (err error) {
-	for i := range r.lanes {
-		if err := r.candidates(ctx, tx, &r.lanes[i]); err != nil {
+func (r *batch) read(ctx context.Context, tx store.Tx) (err error) {
+	for i := range r.claims {
+		if err := r.candidates(ctx, tx, &r.claims[i]); err != nil {
 			return err
 		}
 	}
-	if r.look {
+	if r.poll {
 		if r.found, err = waiting(ctx, tx, r.now); err != nil {
 			return err
 		}
 	}
 	if r.sweep {
-		r.idle, err = hopeless(ctx, tx, r.now)
+		r.idle, err = dueToDisable(ctx, tx, r.now)
 	}
 	return err
 }
 
 // candidates reads what is due of a lane, and where it goes.
-func (r *round) candidates(ctx context.Context, tx store.Tx, g *claimed) error {
-	row, found, err := endpointOf(ctx, tx, g.lane.stream)
+func (r *batch) candidates(ctx context.Context, tx store.Tx, g *claimed) error {
+	row, found, err := endpointOf(ctx, tx, g.queue.stream)
 	if err != nil || !found || !row.active {
 		return err
 	}
-	if g.to, g.err = r.log.target(g.lane.stream, row, r.now); g.err != nil {
+	if g.to, g.err = r.log.target(g.queue.stream, row, r.now); g.err != nil {
 		return nil // of this endpoint alone
 	}
-	g.rows, err = dueDeliveries(ctx, tx, g.lane.stream, r.now, g.asked)
+	g.rows, err = dueDeliveries(ctx, tx, g.queue.stream, r.now, g.asked)
 	g.more = len(g.rows) == g.asked
 	return err
 }
@@ -142,13 +142,13 @@ func (l *Log) target(s Stream, row endpointRow, now time.Time) (target, error) {
 	return to, nil
 }
 
-func (r *round) writes() bool {
+func (r *batch) writes() bool {
 	return len(r.outcomes)+len(r.unsent)+len(r.idle) > 0 ||
-		slices.ContainsFunc(r.lanes, func(g claimed) bool { return len(g.rows) > 0 })
+		slices.ContainsFunc(r.claims, func(g claimed) bool { return len(g.rows) > 0 })
 }
 
 // settle writes what came of attempts, gives claims back, and switches endpoints off.
-func (r *round) settle(ctx context.Context, tx store.Tx) error {
+func (r *batch) settle(ctx context.Context, tx store.Tx) error {
 	if err := settle(ctx, tx, r.outcomes); err != nil {
 		return err
 	}
@@ -179,14 +179,14 @@ func (r *round) settle(ctx context.Context, tx store.Tx) error {
 }
 
 // claim marks the candidates as being worked on, and keeps those that nobody else took.
-func (r *round) claim(ctx context.Context, tx store.Tx, g *claimed, candidates []deliveryRow) error {
+func (r *batch) claim(ctx context.Context, tx store.Tx, g *claimed, candidates []deliveryRow) error {
 	numbers := make([]int64, len(candidates))
 	for i, row := range candidates {
 		numbers[i] = row.number
 	}
 	slices.Sort(numbers)
 	g.until = r.now.Add(claimLife)
-	got, err := claim(ctx, tx, g.lane.stream, numbers, r.now, g.until)
+	got, err := claim(ctx, tx, g.queue.stream, numbers, r.now, g.until)
 	if err != nil {
 		return err
 	}

@@ -99,11 +99,11 @@ type Actor struct {
 	Party  Party  // whose orders the actor sees; zero: all
 }
 
-// Act does an action to an order within a transaction of the caller, and returns the order as it is then, with its timeline.
+// Transition does an action to an order within a transaction of the caller, and returns the order as it is then, with its timeline.
 // The state changes in the statement that looks at it: of several at once, one acts. It fails with [fault.NotFound] for an
 // order that the actor does not see, and with [fault.Conflict] when the action is not allowed as the order stands;
 // then nothing is changed.
-func (d *Desk) Act(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (Order, error) {
+func (d *Service) Transition(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (Order, error) {
 	o, _, err := d.act(ctx, tx, id, a, by, now)
 	return o, err
 }
@@ -123,7 +123,7 @@ type Refund struct {
 const MaxReason = 1000
 
 // Refund refunds an order of the party in full, as [Desk.Act] does, because the partner asks for it.
-func (d *Desk) Refund(ctx context.Context, tx store.Tx, p Party, id, reason string, now time.Time) (Refund, error) {
+func (d *Service) Refund(ctx context.Context, tx store.Tx, p Party, id, reason string, now time.Time) (Refund, error) {
 	if len(reason) > MaxReason {
 		return Refund{}, fault.Invalid("reason", "must be at most %d bytes", MaxReason)
 	}
@@ -132,7 +132,7 @@ func (d *Desk) Refund(ctx context.Context, tx store.Tx, p Party, id, reason stri
 }
 
 // act is Act; the refund is zero unless the action is one.
-func (d *Desk) act(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (o Order, r Refund, err error) {
+func (d *Service) act(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (o Order, r Refund, err error) {
 	rule, ok := ruleOf(a)
 	if !ok {
 		return Order{}, Refund{}, fault.Invalid("action", "is not one that an order knows")
@@ -189,7 +189,7 @@ func texts[T ~string](values []T) []string {
 }
 
 // follow does what follows from the move of an order: the event comes last.
-func (d *Desk) follow(ctx context.Context, tx store.Tx, o *Order, r rule, by Actor, now time.Time) (refund Refund, err error) {
+func (d *Service) follow(ctx context.Context, tx store.Tx, o *Order, r rule, by Actor, now time.Time) (refund Refund, err error) {
 	if err := insertSteps(ctx, tx, o.PublicID, o.version, Step{At: now, Type: r.step, Status: o.Status}); err != nil {
 		return Refund{}, err
 	}
@@ -236,7 +236,7 @@ func (o Order) lastMove() map[string]any {
 
 // relist puts the name of an undone order up for sale again, unless it has gone its own way meanwhile: sold to another, or
 // for sale once more.
-func (d *Desk) relist(ctx context.Context, tx store.Tx, o Order, now time.Time) error {
+func (d *Service) relist(ctx context.Context, tx store.Tx, o Order, now time.Time) error {
 	held, err := sold(ctx, tx, o.Environment, o.Domain, o.PublicID)
 	if err != nil || held {
 		return err
@@ -252,7 +252,7 @@ func (d *Desk) relist(ctx context.Context, tx store.Tx, o Order, now time.Time) 
 }
 
 // refusal says why an order was not moved.
-func (d *Desk) refusal(ctx context.Context, tx store.Tx, id string, r rule, p Party) error {
+func (d *Service) refusal(ctx context.Context, tx store.Tx, id string, r rule, p Party) error {
 	o, err := selectOrder(ctx, tx, p, id)
 	switch {
 	case store.IsNoRows(err):
@@ -270,7 +270,7 @@ func (d *Desk) refusal(ctx context.Context, tx store.Tx, id string, r rule, p Pa
 	return fault.New(fault.Conflict, "the order is not held for review")
 }
 
-func (d *Desk) emit(ctx context.Context, tx store.Tx, kind string, o Order, at time.Time) error {
+func (d *Service) emit(ctx context.Context, tx store.Tx, kind string, o Order, at time.Time) error {
 	data := EventData{Order: o}
 	data.Order.Buyer, data.Order.ReturnURL, data.Order.CancelURL, data.Order.Timeline = Buyer{}, "", "", nil
 	return d.cfg.Events.Emit(ctx, tx, o.Party(), kind, data, at)

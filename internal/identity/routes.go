@@ -10,9 +10,9 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-// Doors are the handlers of what programs and persons call to sign in, by path; a path that ends in a slash stands for
+// Routes are the handlers of what programs and persons call to sign in, by path; a path that ends in a slash stands for
 // those below it too. Names are the portfolios that the pages show.
-func (p *People) Doors(d *middleware.Door, signup string, names pages.Names) map[string]http.Handler {
+func (p *Identity) Routes(d *middleware.Stack, signup string, names pages.Names) map[string]http.Handler {
 	programs := d.Wrap(named("oauth", p.OAuth.Handler()))
 	doors := map[string]http.Handler{
 		"/.well-known/oauth-authorization-server": programs,
@@ -20,7 +20,7 @@ func (p *People) Doors(d *middleware.Door, signup string, names pages.Names) map
 		"/.well-known/oauth-protected-resource/":  programs,
 		"/api/oauth/":                             programs,
 	}
-	persons := pages.New(pages.Config{Accounts: p.Accounts, OAuth: p.OAuth, Door: d, Signup: account.Mode(signup), Names: names})
+	persons := pages.New(pages.Config{Accounts: p.Accounts, OAuth: p.OAuth, Middleware: d, Signup: account.Mode(signup), Names: names})
 	for _, pattern := range pages.Patterns() {
 		doors[pattern] = persons
 	}
@@ -28,7 +28,7 @@ func (p *People) Doors(d *middleware.Door, signup string, names pages.Names) map
 }
 
 // Documents are the handlers of the metadata documents of resources whose authorization server is elsewhere.
-func Documents(d *middleware.Door, issuer string, resources []string) (map[string]http.Handler, error) {
+func Documents(d *middleware.Stack, issuer string, resources []string) (map[string]http.Handler, error) {
 	h, err := oauthas.Documents(issuer, resources...)
 	if err != nil {
 		return nil, err

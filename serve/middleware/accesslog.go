@@ -14,7 +14,7 @@ import (
 )
 
 // A record is one request in progress. It is the request's context and its response writer in one allocation.
-type record struct {
+type accessRecord struct {
 	context.Context
 	http.ResponseWriter
 	id        string
@@ -28,12 +28,12 @@ type record struct {
 	body      body
 }
 
-type recordKey struct{}
+type accessRecordKey struct{}
 
 // Value finds the record itself, who asks, then what stands in the context below.
-func (r *record) Value(key any) any {
+func (r *accessRecord) Value(key any) any {
 	switch key {
-	case recordKey{}:
+	case accessRecordKey{}:
 		return r
 	case op.CallerKey{}:
 		return &r.asks
@@ -41,14 +41,14 @@ func (r *record) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-func recordFrom(ctx context.Context) *record {
-	r, _ := ctx.Value(recordKey{}).(*record)
+func accessRecordFrom(ctx context.Context) *accessRecord {
+	r, _ := ctx.Value(accessRecordKey{}).(*accessRecord)
 	return r
 }
 
 // RequestID is the id of the request that ctx belongs to; empty outside of [Door.Wrap].
 func RequestID(ctx context.Context) string {
-	if r := recordFrom(ctx); r != nil {
+	if r := accessRecordFrom(ctx); r != nil {
 		return r.id
 	}
 	return ""
@@ -65,7 +65,7 @@ const (
 // Both come from small fixed sets; an empty one leaves what was noted before. It must be called from the goroutine
 // that serves the request.
 func Note(ctx context.Context, operation, callerClass string) {
-	r := recordFrom(ctx)
+	r := accessRecordFrom(ctx)
 	if r == nil {
 		return
 	}
@@ -78,13 +78,13 @@ func Note(ctx context.Context, operation, callerClass string) {
 }
 
 // begin notes that the answer begins with that status.
-func (r *record) begin(status int) {
+func (r *accessRecord) begin(status int) {
 	r.status = status
 	r.body.linger()
 }
 
 // WriteHeader sends the status and keeps it for the log.
-func (r *record) WriteHeader(status int) {
+func (r *accessRecord) WriteHeader(status int) {
 	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		r.begin(status)
 	}
@@ -92,7 +92,7 @@ func (r *record) WriteHeader(status int) {
 }
 
 // Write sends and counts a part of the body.
-func (r *record) Write(b []byte) (int, error) {
+func (r *accessRecord) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.begin(http.StatusOK)
 	}
@@ -102,7 +102,7 @@ func (r *record) Write(b []byte) (int, error) {
 }
 
 // Flush sends what is buffered, if the connection can.
-func (r *record) Flush() {
+func (r *accessRecord) Flush() {
 	if f, ok := r.ResponseWriter.(http.Flusher); ok {
 		if r.status == 0 {
 			r.begin(http.StatusOK)
@@ -112,7 +112,7 @@ func (r *record) Flush() {
 }
 
 // Unwrap lets [http.ResponseController] reach the connection.
-func (r *record) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *accessRecord) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // NewRequestID returns 128 random bits in hexadecimal. It need not be secret, only different.
 func NewRequestID() string {
@@ -130,14 +130,14 @@ func NewRequestID() string {
 // within the budget of [Bodies], answers a panic as an internal error, and afterwards writes one line of the access log:
 // id, class of caller, operation, status, bytes and time. Inside another Wrap it adds nothing, so that each door can
 // bring its own.
-func (d *Door) Wrap(next http.Handler) http.Handler {
+func (d *Stack) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if recordFrom(r.Context()) != nil {
+		if accessRecordFrom(r.Context()) != nil {
 			next.ServeHTTP(w, r)
 			return
 		}
 		begun := d.cfg.Now()
-		rec := &record{Context: r.Context(), ResponseWriter: w, id: NewRequestID(), operation: "none", caller: Anonymous}
+		rec := &accessRecord{Context: r.Context(), ResponseWriter: w, id: NewRequestID(), operation: "none", caller: Anonymous}
 		rec.header[0] = rec.id
 		w.Header()["X-Request-Id"] = rec.header[:]
 		end := d.trace(rec, r)
@@ -169,7 +169,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 }
 
 // log writes the access line. It makes the record itself, which spares the search for the line of code that logs.
-func (d *Door) log(rec *record, begun time.Time, elapsed time.Duration) {
+func (d *Stack) log(rec *accessRecord, begun time.Time, elapsed time.Duration) {
 	h := d.cfg.Logger.Handler()
 	if !h.Enabled(rec.Context, slog.LevelInfo) {
 		return
@@ -188,7 +188,7 @@ func (d *Door) log(rec *record, begun time.Time, elapsed time.Duration) {
 
 // recovered answers for a handler that panicked. It reports whether the connection must be cut, because a part of
 // another answer is already on its way or because the handler asks for it.
-func (d *Door) recovered(cause any, rec *record, r *http.Request) (abort bool) {
+func (d *Stack) recovered(cause any, rec *accessRecord, r *http.Request) (abort bool) {
 	if cause == nil {
 		return false
 	}

@@ -312,7 +312,7 @@ func TestParallelConfirmAndRefund(t *testing.T) {
 			for _, a := range []sale.Action{sale.ConfirmTransfer, sale.RefundBuyer, sale.Cancel, sale.ConfirmTransfer} {
 				wg.Go(func() {
 					err := d.db.Tx(context.Background(), func(tx store.Tx) error { // without turns, as of two processes
-						_, err := d.Act(context.Background(), tx, o, a, staff, d.clock.now())
+						_, err := d.Transition(context.Background(), tx, o, a, staff, d.clock.now())
 						return err
 					})
 					if err == nil {
