@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -122,9 +123,9 @@ func TestOneAddressIsOneAccount(t *testing.T) {
 		r, ctx := newRig(t, db, nil), t.Context()
 		var made atomic.Int64
 		var all sync.WaitGroup
-		for range 50 {
+		for i := range 50 { // each from an address of its own, of which one may have 32 attempts waiting
 			all.Go(func() {
-				a, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
+				a, err := r.SignUp(ctx, "ada@names.example", passphrase, "", netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
 				if err != nil {
 					t.Errorf("sign up: %v", err)
 				}

@@ -77,7 +77,7 @@ func TestSweeps(t *testing.T) {
 			t.Fatal("nothing is left to take over")
 		}
 		until("the other process goes on", 15*time.Second, func() bool { return left() < at })
-		until("all old rows are gone", time.Minute, func() bool { return left() == 1 })
+		until("all old rows are gone", 4*time.Minute, func() bool { return left() == 1 })
 
 		line := b.line(c.by)
 		for after, want := range map[string]string{old: "gone", young: "ok", store.NewID("evt"): "validation_error"} {
