@@ -24,7 +24,8 @@ const staleLife = 24 * time.Hour
 const (
 	fetchesOfHost = 4   // at a time for one client address, or a /64
 	fetchesOfSite = 16  // for a /48
-	fetchesAtHost = 4   // from one host of documents, one of them for each client address
+	fetchesAtHost = 4   // from one host of documents
+	fetchesByOne  = 2   // from one host for one client address: one that hangs does not keep it from the next
 	fetchesStruck = 2   // from one that has failed
 	fetchesAtSite = 16  // from one registrable domain
 	provenFetches = 128 // of documents that were good the last time
@@ -107,7 +108,7 @@ func newDocuments(fetch *egress.Client, unlimited bool, now func() time.Time, re
 			Host: ratelimit.NewPolicy("documents", fetchQuota), Site: ratelimit.NewPolicy("documents-network", siteFetchQuota),
 		},
 		ofHost: egress.NewSlots(fetchesOfHost, maxWaiting), ofSite: egress.NewSlots(fetchesOfSite, maxWaiting),
-		ofHostAtHost: egress.NewSlots(1, maxWaiting),
+		ofHostAtHost: egress.NewSlots(fetchesByOne, maxWaiting),
 		atHost:       egress.NewSlots(fetchesAtHost, maxWaiting), atSite: egress.NewSlots(fetchesAtSite, maxWaiting),
 		provenAll: egress.NewSlots(provenFetches, provenFetches), otherAll: egress.NewSlots(otherFetches, otherFetches),
 	}
@@ -169,7 +170,7 @@ func (d *documents) ask(ctx context.Context, id string, from netip.Addr) (client
 	host, who := strings.ToLower(u.Host), ratelimit.Host(from).String()
 	waiting, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
-	release, err := acquire(waiting, slot{d.ofHostAtHost, who + " " + host, 1}, slot{d.ofHost, who, fetchesOfHost}, slot{d.ofSite, siteOf(from), fetchesOfSite})
+	release, err := acquire(waiting, slot{d.ofHostAtHost, who + " " + host, fetchesByOne}, slot{d.ofHost, who, fetchesOfHost}, slot{d.ofSite, siteOf(from), fetchesOfSite})
 	if err != nil {
 		return client{}, busy(ctx, err)
 	}
