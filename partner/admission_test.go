@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -88,7 +89,7 @@ func TestNonceIsTheCredentials(t *testing.T) {
 	t.Parallel()
 	s := lite(t)
 	r := s.get(root + "/orders")
-	s.want(r.with(HeaderSignature, "v1=00"), 401, fault.InvalidSignature)
+	s.want(r.with(signature.HeaderSignature, "v1=00"), 401, fault.InvalidSignature)
 	s.ok(r.signedBy(s.another("SANDBOX", ScopeBuy)), 200)
 	s.ok(r, 200)
 	s.want(r, 401, fault.ReplayDetected)

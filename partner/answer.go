@@ -11,6 +11,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -30,19 +31,19 @@ func (c *call) answerID(required bool) (answerID, error) {
 	case len(c.keys) == 0 && !required:
 		return answerID{}, nil
 	case len(c.keys) == 0, required && c.keys[0] == "":
-		return answerID{}, fault.New(fault.MissingIdempotencyKey, "the request carries no %s", HeaderIdem).
+		return answerID{}, fault.New(fault.MissingIdempotencyKey, "the request carries no %s", signature.HeaderIdempotencyKey).
 			WithHint("send a fresh UUID with every order, and the same again when you repeat the request")
 	case len(c.keys) > 1:
-		return answerID{}, fault.Invalid(HeaderIdem, "must be given once")
+		return answerID{}, fault.Invalid(signature.HeaderIdempotencyKey, "must be given once")
 	}
 	key := c.keys[0]
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
-			return answerID{}, fault.Invalid(HeaderIdem, "must be of printable ASCII characters")
+			return answerID{}, fault.Invalid(signature.HeaderIdempotencyKey, "must be of printable ASCII characters")
 		}
 	}
 	if key == "" || len(key) > maxKey {
-		return answerID{}, fault.Invalid(HeaderIdem, "must have 1 to %d characters", maxKey)
+		return answerID{}, fault.Invalid(signature.HeaderIdempotencyKey, "must have 1 to %d characters", maxKey)
 	}
 	h := sha256.New()
 	for _, part := range [...]string{c.caller.Key, c.scope, key} {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -43,7 +44,7 @@ func (l *line) send(by signer, method, path, query, body, key string) (int, erro
 	rand.Read(raw[:])
 	nonce := hex.EncodeToString(raw[:])
 	at := strconv.FormatInt(time.Now().Unix(), 10)
-	canonical, err := Signable{method, path, query, at, nonce, BodyDigest(method, []byte(body))}.Canonical()
+	canonical, err := signature.Request{Method: method, Path: path, Query: query, Timestamp: at, Nonce: nonce, Body: signature.BodyDigest(method, []byte(body))}.Canonical()
 	if err != nil {
 		return 0, err
 	}
@@ -52,9 +53,9 @@ func (l *line) send(by signer, method, path, query, body, key string) (int, erro
 		target += "?" + query
 	}
 	l.out = fmt.Appendf(l.out[:0], "%s %s HTTP/1.1\r\nHost: bench\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n",
-		method, target, HeaderKeyID, by.key, HeaderTimestamp, at, HeaderNonce, nonce, HeaderSignature, Sign(by.secret, canonical))
+		method, target, signature.HeaderKeyID, by.key, signature.HeaderTimestamp, at, signature.HeaderNonce, nonce, signature.HeaderSignature, signature.Sign(by.secret, canonical))
 	if method != "GET" {
-		l.out = fmt.Appendf(l.out, "Content-Type: application/json\r\nContent-Length: %d\r\n%s: %s\r\n", len(body), HeaderIdem, key)
+		l.out = fmt.Appendf(l.out, "Content-Type: application/json\r\nContent-Length: %d\r\n%s: %s\r\n", len(body), signature.HeaderIdempotencyKey, key)
 	}
 	l.out = append(append(l.out, "\r\n"...), body...)
 	if _, err := l.conn.Write(l.out); err != nil {

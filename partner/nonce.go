@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -42,7 +43,7 @@ type generation struct {
 }
 
 // generationLife is what the last seconds of a generation have in common, in seconds. Three generations hold all.
-const generationLife = int64(Skew / time.Second)
+const generationLife = int64(signature.MaxSkew / time.Second)
 
 // has reports whether a nonce was used before in a request that could still be valid.
 func (n *nonces) has(one nonce, now int64) bool {

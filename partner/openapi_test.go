@@ -12,6 +12,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/namewharf/namewharf/partner/signature"
 )
 
 // A document is what the stand says of itself.
@@ -139,7 +141,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		}
 		s.clock.advance(1e10)
 		check(o.Name, o.Route.Path, r)
-		check(o.Name+", unsigned", o.Route.Path, r.with(HeaderSignature, "v1=00"))
+		check(o.Name+", unsigned", o.Route.Path, r.with(signature.HeaderSignature, "v1=00"))
 		wrong := r
 		wrong.query = "nothing=1"
 		if r.query == "" && o.Route.Method != "GET" && r.body != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/signature"
 )
 
 // calls are one good request for each operation, by its name, about an order and a delivery.
@@ -76,7 +77,7 @@ func TestScopes(t *testing.T) {
 // fresh is the request as another one.
 func (s *stand) fresh(r request) request {
 	r.nonce, r.at = uuid.NewString(), s.clock.Now()
-	if r.header[HeaderIdem] != "" {
+	if r.header[signature.HeaderIdempotencyKey] != "" {
 		r = r.keyed(uuid.NewString())
 	}
 	return r

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -17,7 +18,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	t.Parallel()
 	s := lite(t)
 	s.ok(s.get(root+"/orders"), 200)
-	s.want(s.get(root+"/orders").with(HeaderSignature, "v1=00"), 401, "invalid_signature")
+	s.want(s.get(root+"/orders").with(signature.HeaderSignature, "v1=00"), 401, "invalid_signature")
 	s.ok(s.put(webhooks, `{"url":"https://partner.example/events","secret":"webhook-secret-0123456789"}`), 200)
 	backup := filepath.Join(t.TempDir(), "copy.db")
 	if err := s.db.Backup(t.Context(), backup); err != nil {

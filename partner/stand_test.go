@@ -20,6 +20,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
@@ -227,7 +228,7 @@ func (r request) with(name, value string) request {
 	return r
 }
 
-func (r request) keyed(key string) request { return r.with(HeaderIdem, key) }
+func (r request) keyed(key string) request { return r.with(signature.HeaderIdempotencyKey, key) }
 
 func (r request) signedBy(by signer) request {
 	r.by = by
@@ -237,7 +238,10 @@ func (r request) signedBy(by signer) request {
 // canonical is what is signed, written down by the words of the contract, independently of the code under test, for
 // requests whose query is in order already.
 func (r request) canonical() string {
-	c, err := Signable{r.method, r.path, r.query, strconv.FormatInt(r.at.Unix(), 10), r.nonce, BodyDigest(r.method, []byte(r.body))}.Canonical()
+	c, err := signature.Request{
+		Method: r.method, Path: r.path, Query: r.query, Timestamp: strconv.FormatInt(r.at.Unix(), 10), Nonce: r.nonce,
+		Body: signature.BodyDigest(r.method, []byte(r.body)),
+	}.Canonical()
 	if err != nil {
 		return ""
 	}
@@ -260,10 +264,10 @@ func (r request) build(ctx context.Context, base string) *http.Request {
 	if r.body != "" {
 		h.Header.Set("Content-Type", "application/json")
 	}
-	h.Header.Set(HeaderKeyID, r.by.key)
-	h.Header.Set(HeaderTimestamp, strconv.FormatInt(r.at.Unix(), 10))
-	h.Header.Set(HeaderNonce, r.nonce)
-	h.Header.Set(HeaderSignature, Sign(r.by.secret, r.canonical()))
+	h.Header.Set(signature.HeaderKeyID, r.by.key)
+	h.Header.Set(signature.HeaderTimestamp, strconv.FormatInt(r.at.Unix(), 10))
+	h.Header.Set(signature.HeaderNonce, r.nonce)
+	h.Header.Set(signature.HeaderSignature, signature.Sign(r.by.secret, r.canonical()))
 	for name, value := range r.header {
 		if value == "" {
 			h.Header.Del(name)

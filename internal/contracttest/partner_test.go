@@ -9,6 +9,7 @@ import (
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -95,7 +96,7 @@ func TestSpecPartnerLimits(t *testing.T) {
 		"writes a minute":                  {partner.WriteQuota, 20},
 		"reports a minute":                 {partner.ReportingQuota, 30},
 		"results of a search":              {partner.MaxResults, 5},
-		"seconds of skew":                  {int(partner.Skew / time.Second), 300},
+		"seconds of skew":                  {int(signature.MaxSkew / time.Second), 300},
 		"minutes of a quote":               {int(sale.QuoteLife / time.Minute), 10},
 		"days of an answer":                {int(partner.AnswerLife / (24 * time.Hour)), 30},
 		"orders a page":                    {sale.MaxPage, 100},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/signature"
 )
 
 // Root is where the partner API is.
@@ -68,9 +69,9 @@ func (l *Line) Do(method, target, body, key string) (Answer, error) {
 func Append(to []byte, by partner.Issued, method, target, body, key string) ([]byte, error) {
 	var raw [16]byte
 	rand.Read(raw[:]) // never fails
-	s := partner.Signable{
+	s := signature.Request{
 		Method: method, Nonce: hex.EncodeToString(raw[:]), Timestamp: strconv.FormatInt(time.Now().Unix(), 10),
-		Body: partner.BodyDigest(method, []byte(body)),
+		Body: signature.BodyDigest(method, []byte(body)),
 	}
 	s.Path, s.Query, _ = strings.Cut(target, "?")
 	canonical, err := s.Canonical()
@@ -78,13 +79,13 @@ func Append(to []byte, by partner.Issued, method, target, body, key string) ([]b
 		return nil, err
 	}
 	to = fmt.Appendf(to, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n%s: %s\r\n", method, target,
-		partner.HeaderKeyID, by.KeyID, partner.HeaderTimestamp, s.Timestamp, partner.HeaderNonce, s.Nonce,
-		partner.HeaderSignature, partner.Sign(by.Secret, canonical))
+		signature.HeaderKeyID, by.KeyID, signature.HeaderTimestamp, s.Timestamp, signature.HeaderNonce, s.Nonce,
+		signature.HeaderSignature, signature.Sign(by.Secret, canonical))
 	if body != "" {
 		to = fmt.Appendf(to, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
 	}
 	if key != "" {
-		to = fmt.Appendf(to, "%s: %s\r\n", partner.HeaderIdem, key)
+		to = fmt.Appendf(to, "%s: %s\r\n", signature.HeaderIdempotencyKey, key)
 	}
 	return append(append(to, "\r\n"...), body...), nil
 }

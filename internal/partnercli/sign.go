@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/namewharf/namewharf/fault"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/signature"
 )
 
 // A Credential signs requests.
@@ -53,11 +53,11 @@ func (c Credential) Sign(r Request, now time.Time) (Signed, error) {
 	if err != nil || !strings.HasPrefix(r.Target, "/") || strings.Contains(r.Target, "#") {
 		return Signed{}, errors.New("the path must be one such as /api/partner/v1/orders?limit=5")
 	}
-	query, err := partner.CanonicalQuery(u.RawQuery)
+	query, err := signature.CanonicalQuery(u.RawQuery)
 	if err != nil {
 		return Signed{}, errors.New(fault.From(err).Message())
 	}
-	text := partner.Signable{
+	text := signature.Request{
 		Method: strings.ToUpper(r.Method), Path: u.EscapedPath(), Query: query, Timestamp: r.Timestamp, Nonce: r.Nonce,
 	}
 	if text.Timestamp == "" {
@@ -66,7 +66,7 @@ func (c Credential) Sign(r Request, now time.Time) (Signed, error) {
 	if text.Nonce == "" {
 		text.Nonce = uuid.NewString()
 	}
-	text.Body = partner.BodyDigest(text.Method, r.Body)
+	text.Body = signature.BodyDigest(text.Method, r.Body)
 	s := Signed{Method: text.Method, Target: text.Path, Body: r.Body}
 	if query != "" {
 		s.Target += "?" + query
@@ -75,13 +75,13 @@ func (c Credential) Sign(r Request, now time.Time) (Signed, error) {
 		return Signed{}, err
 	}
 	s.Headers = []Header{
-		{partner.HeaderKeyID, c.KeyID},
-		{partner.HeaderTimestamp, text.Timestamp},
-		{partner.HeaderNonce, text.Nonce},
-		{partner.HeaderSignature, partner.Sign(c.Secret, s.Canonical)},
+		{signature.HeaderKeyID, c.KeyID},
+		{signature.HeaderTimestamp, text.Timestamp},
+		{signature.HeaderNonce, text.Nonce},
+		{signature.HeaderSignature, signature.Sign(c.Secret, s.Canonical)},
 	}
 	if r.IdempotencyKey != "" {
-		s.Headers = append(s.Headers, Header{partner.HeaderIdem, r.IdempotencyKey})
+		s.Headers = append(s.Headers, Header{signature.HeaderIdempotencyKey, r.IdempotencyKey})
 	}
 	if len(r.Body) > 0 {
 		s.Headers = append(s.Headers, Header{"Content-Type", "application/json"})

@@ -1,27 +1,27 @@
-package partner_test
+package signature_test
 
 import (
 	"fmt"
 
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/signature"
 )
 
 // A request is signed over six lines.
 func ExampleSign() {
-	canonical, err := partner.Signable{
+	canonical, err := signature.Request{
 		Method:    "GET",
 		Path:      "/api/partner/v1/orders",
 		Query:     "status=SETTLED&domain=brewhaven.example&limit=10",
 		Timestamp: "1760000000",
 		Nonce:     "3f2c1a9e-6f0b-4c55-9d6e-0f1a2b3c4d5e",
-		Body:      partner.BodyDigest("GET", nil),
+		Body:      signature.BodyDigest("GET", nil),
 	}.Canonical()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(canonical)
-	fmt.Println(partner.Sign("sk_sandbox_5f0c9a1b7d3e", canonical))
+	fmt.Println(signature.Sign("sk_sandbox_5f0c9a1b7d3e", canonical))
 	// Output:
 	// GET
 	// /api/partner/v1/orders

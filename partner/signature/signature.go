@@ -1,32 +1,26 @@
-package partner
+// Package signature signs the requests of the partner API: the canonical string, its HMAC-SHA256, and the headers that
+// carry them (section 5.1 of the contract). The service verifies with it, and clients written in Go sign with it.
+package signature
 
 import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/namewharf/namewharf/fault"
 )
 
-// The headers of a signed request (section 5.1 of the contract).
-const (
-	HeaderKeyID     = "X-Service-Key-Id"
-	HeaderTimestamp = "X-Service-Timestamp"
-	HeaderNonce     = "X-Service-Nonce"
-	HeaderSignature = "X-Service-Signature"
-	HeaderIdem      = "Idempotency-Key"
-)
-
 // signatureVersion begins every signature.
 const signatureVersion = "v1="
 
-// emptyBody is the digest that stands for no body, and for any body of GET and HEAD.
+// emptyBody is the digest of a request without a body, and of every GET and HEAD.
 var emptyBody = sha256.Sum256(nil)
 
-// A Signable is what a signature is over.
-type Signable struct {
+// A Request is the part of a request that the signature covers.
+type Request struct {
 	Method    string // upper case
 	Path      string // escaped, as it is sent
 	Query     string // as it is sent, without the question mark
@@ -35,17 +29,20 @@ type Signable struct {
 	Body      [sha256.Size]byte // SHA-256 of the body, see [BodyDigest]
 }
 
-// BodyDigest is the digest of a request's body as it is signed: of GET and HEAD that of the empty body.
+// BodyDigest returns the digest of a request's body as it is signed: for GET and HEAD that of an empty body.
 func BodyDigest(method string, body []byte) [sha256.Size]byte {
-	if len(body) == 0 || method == "GET" || method == "HEAD" {
+	if len(body) == 0 || !CoversBody(method) {
 		return emptyBody
 	}
 	return sha256.Sum256(body)
 }
 
-// Canonical is the text that is signed: six lines, joined by line feeds. It fails with [fault.Validation] where the
+// CoversBody reports whether the signature of a request with this method covers its body. Those of GET and HEAD do not.
+func CoversBody(method string) bool { return method != http.MethodGet && method != http.MethodHead }
+
+// Canonical returns the text that is signed: six lines, joined by line feeds. It fails with [fault.Validation] where the
 // query is not percent-encoded.
-func (s Signable) Canonical() (string, error) {
+func (s Request) Canonical() (string, error) {
 	query, err := CanonicalQuery(s.Query)
 	if err != nil {
 		return "", err
@@ -67,6 +64,11 @@ func Sign(secret, canonical string) string {
 	mac.Write([]byte(canonical))
 	var sum [sha256.Size]byte
 	return signatureVersion + hex.EncodeToString(mac.Sum(sum[:0]))
+}
+
+// Match reports, in constant time, whether a signature is that of the secret over the canonical string.
+func Match(secret, canonical, signature string) bool {
+	return hmac.Equal([]byte(Sign(secret, canonical)), []byte(signature))
 }
 
 // CanonicalQuery writes a query in the one form in which it is signed: pairs sorted by key and, where keys are equal,

@@ -15,6 +15,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
@@ -40,16 +41,16 @@ func TestDoor(t *testing.T) {
 		{"HEAD is signed as HEAD", func() request { r := good(); r.method = "HEAD"; return r }(), 200, ""},
 		{"4 KiB is taken as a body of a quote", s.post(root+"/quotes", large[:4<<10]), 400, fault.Validation},
 
-		{"a body over the operation's limit comes before everything", s.post(root+"/quotes", large[:4<<10+1]).with(HeaderKeyID, ""), 413, fault.PayloadTooLarge},
-		{"an order may be longer than a quote", s.post(root+"/orders", large[:16<<10]).with(HeaderIdem, "k"), 400, fault.Validation},
+		{"a body over the operation's limit comes before everything", s.post(root+"/quotes", large[:4<<10+1]).with(signature.HeaderKeyID, ""), 413, fault.PayloadTooLarge},
+		{"an order may be longer than a quote", s.post(root+"/orders", large[:16<<10]).with(signature.HeaderIdempotencyKey, "k"), 400, fault.Validation},
 		{"1 MiB is taken as a body where nothing is", s.post(root+"/nothing", large[:1<<20]), 404, fault.NotFound},
-		{"a body over 1 MiB comes before everything", s.post(root+"/quotes", large).with(HeaderKeyID, ""), 413, fault.PayloadTooLarge},
-		{"no key id", good().with(HeaderKeyID, ""), 401, fault.MissingCredentials},
-		{"no key id, nor anything else", good().with(HeaderKeyID, "").with(HeaderNonce, "").with(HeaderSignature, ""), 401, fault.MissingCredentials},
-		{"no timestamp", good().with(HeaderTimestamp, ""), 401, fault.MissingSignature},
-		{"no nonce", good().with(HeaderNonce, ""), 401, fault.MissingSignature},
-		{"no signature", good().with(HeaderSignature, ""), 401, fault.MissingSignature},
-		{"no signature, and a bad timestamp", good().with(HeaderSignature, "").with(HeaderTimestamp, "x"), 401, fault.MissingSignature},
+		{"a body over 1 MiB comes before everything", s.post(root+"/quotes", large).with(signature.HeaderKeyID, ""), 413, fault.PayloadTooLarge},
+		{"no key id", good().with(signature.HeaderKeyID, ""), 401, fault.MissingCredentials},
+		{"no key id, nor anything else", good().with(signature.HeaderKeyID, "").with(signature.HeaderNonce, "").with(signature.HeaderSignature, ""), 401, fault.MissingCredentials},
+		{"no timestamp", good().with(signature.HeaderTimestamp, ""), 401, fault.MissingSignature},
+		{"no nonce", good().with(signature.HeaderNonce, ""), 401, fault.MissingSignature},
+		{"no signature", good().with(signature.HeaderSignature, ""), 401, fault.MissingSignature},
+		{"no signature, and a bad timestamp", good().with(signature.HeaderSignature, "").with(signature.HeaderTimestamp, "x"), 401, fault.MissingSignature},
 		{"a short nonce", func() request { r := good(); r.nonce = strings.Repeat("n", 15); return r }(), 401, fault.MissingSignature},
 		{"the shortest nonce", func() request { r := good(); r.nonce = strings.Repeat("n", 16); return r }(), 200, ""},
 		{"the longest nonce", func() request { r := good(); r.nonce = strings.Repeat("n", 128); return r }(), 200, ""},
@@ -62,20 +63,20 @@ func TestDoor(t *testing.T) {
 		{"301 s ago", func() request { r := good(); r.at = r.at.Add(-301 * time.Second); return r }(), 401, fault.InvalidTimestamp},
 		{"301 s ahead", func() request { r := good(); r.at = r.at.Add(301 * time.Second); return r }(), 401, fault.InvalidTimestamp},
 		{"milliseconds", func() request { r := good(); r.at = time.Unix(r.at.UnixMilli(), 0); return r }(), 401, fault.InvalidTimestamp},
-		{"a fraction", good().with(HeaderTimestamp, "1795262400.0"), 401, fault.InvalidTimestamp},
-		{"a sign", good().with(HeaderTimestamp, "+"+strconv.FormatInt(s.clock.Now().Unix(), 10)), 401, fault.InvalidTimestamp},
-		{"no number", good().with(HeaderTimestamp, "now"), 401, fault.InvalidTimestamp},
-		{"a number too large", good().with(HeaderTimestamp, strings.Repeat("9", 30)), 401, fault.InvalidTimestamp},
-		{"a bad timestamp of an unknown key", good().with(HeaderTimestamp, "1").with(HeaderKeyID, "nw_sandbox_nobody"), 401, fault.InvalidTimestamp},
+		{"a fraction", good().with(signature.HeaderTimestamp, "1795262400.0"), 401, fault.InvalidTimestamp},
+		{"a sign", good().with(signature.HeaderTimestamp, "+"+strconv.FormatInt(s.clock.Now().Unix(), 10)), 401, fault.InvalidTimestamp},
+		{"no number", good().with(signature.HeaderTimestamp, "now"), 401, fault.InvalidTimestamp},
+		{"a number too large", good().with(signature.HeaderTimestamp, strings.Repeat("9", 30)), 401, fault.InvalidTimestamp},
+		{"a bad timestamp of an unknown key", good().with(signature.HeaderTimestamp, "1").with(signature.HeaderKeyID, "nw_sandbox_nobody"), 401, fault.InvalidTimestamp},
 
 		{"a query that is not encoded", func() request { r := good(); r.query = "domain=%zz"; return r }(), 400, fault.Validation},
-		{"an unknown key", good().with(HeaderKeyID, "nw_sandbox_nobody"), 401, fault.InvalidSignature},
+		{"an unknown key", good().with(signature.HeaderKeyID, "nw_sandbox_nobody"), 401, fault.InvalidSignature},
 		{"a revoked key", good().signedBy(revoked), 401, fault.InvalidSignature},
 		{"another's secret", good().signedBy(signer{live.key, s.key.secret}), 401, fault.InvalidSignature},
-		{"an upper-case signature", good().with(HeaderSignature, strings.ToUpper(Sign("a", "b"))), 401, fault.InvalidSignature},
-		{"a signature without a version", good().with(HeaderSignature, strings.TrimPrefix(Sign("a", "b"), "v1=")), 401, fault.InvalidSignature},
+		{"an upper-case signature", good().with(signature.HeaderSignature, strings.ToUpper(signature.Sign("a", "b"))), 401, fault.InvalidSignature},
+		{"a signature without a version", good().with(signature.HeaderSignature, strings.TrimPrefix(signature.Sign("a", "b"), "v1=")), 401, fault.InvalidSignature},
 
-		{"an unknown path, unsigned", s.get(root+"/nothing").with(HeaderSignature, "v1=00"), 401, fault.InvalidSignature},
+		{"an unknown path, unsigned", s.get(root+"/nothing").with(signature.HeaderSignature, "v1=00"), 401, fault.InvalidSignature},
 		{"an unknown path", s.get(root + "/nothing"), 404, fault.NotFound},
 		{"an unknown path beside the version", s.get("/api/partner/v2/orders"), 404, fault.NotFound},
 		{"a path that would be cleaned", s.get(root + "//orders"), 404, fault.NotFound},
@@ -88,7 +89,7 @@ func TestDoor(t *testing.T) {
 		{"another method, unsigned", func() request {
 			r := s.get(root + "/orders")
 			r.method = "PATCH"
-			return r.with(HeaderSignature, "v1=00")
+			return r.with(signature.HeaderSignature, "v1=00")
 		}(), 401, fault.InvalidSignature},
 
 		{"a missing scope comes before the body", order().signedBy(s.credential(s.partner.ID, market.Sandbox, "search")).with("Content-Type", "text/plain"), 403, fault.Forbidden},
@@ -100,7 +101,7 @@ func TestDoor(t *testing.T) {
 		{"an unknown parameter", s.get(root + "/availability?domain=a.example&x=1"), 400, fault.Validation},
 		{"a repeated parameter", s.get(root + "/availability?domain=a.example&domain=b.example"), 400, fault.Validation},
 		{"a semicolon in a parameter", s.get(root + "/domains/search?q=coffee;shop"), 200, ""},
-		{"no idempotency key", order().with(HeaderIdem, ""), 400, fault.MissingIdempotencyKey},
+		{"no idempotency key", order().with(signature.HeaderIdempotencyKey, ""), 400, fault.MissingIdempotencyKey},
 		{"no idempotency key of a dry run", s.post(root+"/orders", `{"domain":"brewhaven.example","expected_price":9900,"dry_run":true}`), 400, fault.MissingIdempotencyKey},
 		{"a long idempotency key", order().keyed(strings.Repeat("k", 256)), 400, fault.Validation},
 		{"an idempotency key beyond ASCII", order().keyed("clé"), 400, fault.Validation},
@@ -128,7 +129,7 @@ func TestDoor(t *testing.T) {
 func TestHeadersOnce(t *testing.T) {
 	t.Parallel()
 	s := lite(t)
-	for _, name := range []string{HeaderKeyID, HeaderTimestamp, HeaderNonce, HeaderSignature} {
+	for _, name := range []string{signature.HeaderKeyID, signature.HeaderTimestamp, signature.HeaderNonce, signature.HeaderSignature} {
 		r := s.get(root+"/orders").build(t.Context(), s.http.URL)
 		r.Header.Add(name, r.Header.Get(name))
 		if a, err := exchange(s.http.Client(), r); err != nil || a.code() != fault.MissingSignature {
@@ -136,9 +137,9 @@ func TestHeadersOnce(t *testing.T) {
 		}
 	}
 	r := s.order(orderBody).build(t.Context(), s.http.URL)
-	r.Header.Add(HeaderIdem, "another")
+	r.Header.Add(signature.HeaderIdempotencyKey, "another")
 	if a, err := exchange(s.http.Client(), r); err != nil || a.code() != fault.Validation {
-		t.Errorf("%s twice: got %d %s, %v, want %s", HeaderIdem, a.status, a.body, err, fault.Validation)
+		t.Errorf("%s twice: got %d %s, %v, want %s", signature.HeaderIdempotencyKey, a.status, a.body, err, fault.Validation)
 	}
 }
 
@@ -149,7 +150,7 @@ func TestPathAsSent(t *testing.T) {
 	r := s.get(root + "/orders")
 	signed := r.canonical()
 	for _, path := range []string{root + "/%6Frders", root + "//orders", root + "/./orders"} {
-		other := r.with(HeaderSignature, Sign(r.by.secret, signed))
+		other := r.with(signature.HeaderSignature, signature.Sign(r.by.secret, signed))
 		other.path = path
 		s.want(other, 401, fault.InvalidSignature)
 	}
@@ -188,13 +189,13 @@ func TestUnsignedBudget(t *testing.T) {
 	s := lite(t, limited, func(s *setting) {
 		s.limits = middleware.NewLimits(map[op.Class]middleware.Quota{op.Unsigned: {Anonymous: 120, SignedIn: 120}}, s.clock.Now)
 	})
-	bad := func() request { return s.get(root+"/orders").with(HeaderSignature, "v1=00") }
+	bad := func() request { return s.get(root+"/orders").with(signature.HeaderSignature, "v1=00") }
 	for i := range 120 {
 		if a := s.send(bad()); a.code() != fault.InvalidSignature {
 			t.Fatalf("request %d: %d %s", i, a.status, a.body)
 		}
 	}
-	for _, r := range []request{bad(), bad().with(HeaderKeyID, ""), bad().with(HeaderKeyID, "nobody")} {
+	for _, r := range []request{bad(), bad().with(signature.HeaderKeyID, ""), bad().with(signature.HeaderKeyID, "nobody")} {
 		a := s.want(r, 429, fault.RateLimited)
 		if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {
 			t.Errorf("Retry-After: %q", a.header.Get("Retry-After"))
@@ -270,10 +271,10 @@ func FuzzVerify(f *testing.F) {
 	s := lite(f)
 	f.Add("GET", root+"/orders", "a=%20", s.key.key, "1795262400", "0123456789abcdef", "v1=00", []byte("{}"))
 	f.Add("post", "/", "%zz", "nw_live_x", "-1", "\x00", "", []byte(nil))
-	f.Fuzz(func(t *testing.T, method, path, query, key, at, nonce, signature string, body []byte) {
+	f.Fuzz(func(t *testing.T, method, path, query, key, at, nonce, sig string, body []byte) {
 		r := httptest.NewRequest("GET", "/", bytes.NewReader(body))
 		r.Method, r.URL.Path, r.URL.RawQuery, r.RequestURI = method, path, query, path+"?"+query
-		r.Header = http.Header{HeaderKeyID: {key}, HeaderTimestamp: {at}, HeaderNonce: {nonce}, HeaderSignature: {signature}}
+		r.Header = http.Header{signature.HeaderKeyID: {key}, signature.HeaderTimestamp: {at}, signature.HeaderNonce: {nonce}, signature.HeaderSignature: {sig}}
 		if ctx, err := s.api.Verify(r, digestOf(body)); err == nil || ctx != nil || fault.From(err).Code == fault.Internal {
 			t.Errorf("%v, %v", ctx, err)
 		}

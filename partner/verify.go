@@ -2,26 +2,16 @@ package partner
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
-)
-
-// Skew is how far a request's timestamp may be away, in whole seconds, to the past and to the future.
-const Skew = 300 * time.Second
-
-// Lengths of a nonce.
-const (
-	minNonce = 16
-	maxNonce = 128
+	"github.com/namewharf/namewharf/partner/signature"
 )
 
 // A call is a request whose signature holds.
@@ -56,27 +46,15 @@ func party(ctx context.Context) Party {
 // goes on for its caller. Errors are those of section 7 of the contract, as far as they come before the signature
 // holds, and those of body.
 func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, error)) (context.Context, error) {
-	id, err := header(r, HeaderKeyID)
+	signed, err := signature.Parse(r, a.cfg.Now())
 	if err != nil {
 		return nil, err
 	}
-	if id == "" {
-		return nil, fault.New(fault.MissingCredentials, "the request carries no %s", HeaderKeyID).WithHint("send the key id of your credential, and sign the request")
-	}
-	signed, signature, err := signable(r)
+	found, err := a.credentials.find(r.Context(), signed.KeyID)
 	if err != nil {
 		return nil, err
 	}
-	seconds, err := a.near(signed.Timestamp)
-	if err != nil {
-		return nil, err
-	}
-	found, err := a.credentials.find(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	signed.Body = emptyBody
-	if signed.Method != http.MethodGet && signed.Method != http.MethodHead {
+	if signature.CoversBody(signed.Method) {
 		if signed.Body, err = body(found.good); err != nil {
 			return nil, err
 		}
@@ -85,12 +63,12 @@ func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, e
 	if err != nil {
 		return nil, err
 	}
-	if !found.signed(canonical, signature, a.cfg.Now()) {
-		return nil, errSignature(id, canonical)
+	if !found.signed(canonical, signed.Signature, a.cfg.Now()) {
+		return nil, errSignature(signed.KeyID, canonical)
 	}
 	c := &call{
-		credential: found, scope: scopeOf(r), body: signed.Body, keys: r.Header[HeaderIdem],
-		nonce: signed.Nonce, expires: seconds + int64(Skew/time.Second),
+		credential: found, scope: scopeOf(r), body: signed.Body, keys: r.Header[signature.HeaderIdempotencyKey],
+		nonce: signed.Nonce, expires: signed.Expires,
 	}
 	return context.WithValue(op.WithCaller(r.Context(), found.caller), callKey{}, c), nil
 }
@@ -113,82 +91,18 @@ func scopeOf(r *http.Request) string {
 	}
 }
 
-// header is a header that is given at most once.
-func header(r *http.Request, name string) (string, error) {
-	switch values := r.Header[name]; len(values) {
-	case 0:
-		return "", nil
-	case 1:
-		return values[0], nil
-	}
-	return "", fault.New(fault.MissingSignature, "%s is given twice", name).WithHint("send it once")
-}
-
-// signable reads what is signed, but for the body, and the signature.
-func signable(r *http.Request) (s Signable, signature string, err error) {
-	s = Signable{Method: strings.ToUpper(r.Method), Path: sentPath(r), Query: r.URL.RawQuery}
-	for _, h := range [...]struct {
-		name string
-		to   *string
-	}{{HeaderTimestamp, &s.Timestamp}, {HeaderNonce, &s.Nonce}, {HeaderSignature, &signature}} {
-		if *h.to, err = header(r, h.name); err != nil {
-			return s, "", err
-		}
-		if *h.to == "" {
-			return s, "", fault.New(fault.MissingSignature, "the request carries no %s", h.name).WithHint("sign the request")
-		}
-	}
-	if !visible(s.Nonce) || len(s.Nonce) < minNonce || len(s.Nonce) > maxNonce {
-		return s, "", fault.New(fault.MissingSignature, "%s is not %d to %d visible ASCII characters", HeaderNonce, minNonce, maxNonce).
-			WithHint("send a fresh random UUID with every request")
-	}
-	return s, signature, nil
-}
-
-// sentPath is the path of the request as it was sent: neither cleaned nor decoded.
-func sentPath(r *http.Request) string {
-	if !strings.HasPrefix(r.RequestURI, "/") { // a proxy's absolute form, or a request that a test has made
-		return r.URL.EscapedPath()
-	}
-	path, _, _ := strings.Cut(r.RequestURI, "?")
-	return path
-}
-
-func visible(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// near reads a timestamp and holds it against the clock.
-func (a *API) near(timestamp string) (seconds int64, err error) {
-	seconds, err = strconv.ParseInt(timestamp, 10, 64)
-	if err != nil || strings.Trim(timestamp, "0123456789") != "" {
-		return 0, fault.New(fault.InvalidTimestamp, "%s is not an integer of Unix seconds", HeaderTimestamp)
-	}
-	now := a.cfg.Now().Unix()
-	if limit := int64(Skew / time.Second); seconds < now-limit || seconds > now+limit {
-		return 0, fault.New(fault.InvalidTimestamp, "%s is more than %d seconds away from our clock", HeaderTimestamp, limit).
-			WithHint("send Unix time in seconds, not milliseconds, and set your clock by NTP")
-	}
-	return seconds, nil
-}
-
 // nobody signs in place of a credential that is not good, so that the answer takes as long.
 var nobody = []secret{{text: "sk_sandbox_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}
 
 // signed reports whether a secret of the credential made the signature.
-func (c *credential) signed(canonical, signature string, now time.Time) bool {
+func (c *credential) signed(canonical, given string, now time.Time) bool {
 	secrets := c.secrets
 	if !c.good {
 		secrets = nobody
 	}
 	match := false
 	for _, s := range secrets {
-		equal := hmac.Equal([]byte(Sign(s.text, canonical)), []byte(signature))
+		equal := signature.Match(s.text, canonical, given)
 		match = match || equal && (s.ends.IsZero() || now.Before(s.ends))
 	}
 	return match && c.good
