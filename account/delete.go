@@ -170,24 +170,11 @@ func (a *Accounts) removeUnconfirmed(ctx context.Context, tx store.Tx, accountID
 // unconfirmed reads accounts that were never confirmed and to which nobody has signed in since their life was over; which
 // of them, says the rest of the query with the binds from $4 on. One with a link that is still good is not among them.
 func unconfirmed(ctx context.Context, tx store.Tx, over time.Time, rest string, args ...any) ([]accountRow, error) {
-	rows, err := tx.Query(ctx, `
+	return store.Collect(ctx, tx, scanAccount, `
 		SELECT `+accountColumns+` FROM accounts a
 		WHERE verified = 0 AND created <= $1
 			AND NOT EXISTS (SELECT 1 FROM account_sessions s WHERE s.account_id = a.id AND s.seen > $1)
 			AND NOT EXISTS (SELECT 1 FROM account_log l WHERE l.account_id = a.id AND l.at > $1 AND l.what = $2)
 			AND NOT EXISTS (SELECT 1 FROM account_tokens t WHERE t.account_id = a.id AND t.expires > $3) `+rest,
 		append([]any{store.Micros(over), SignedIn, store.Micros(over.Add(UnconfirmedLife))}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []accountRow
-	for rows.Next() {
-		var row accountRow
-		if err := row.scan(rows); err != nil {
-			return nil, err
-		}
-		all = append(all, row)
-	}
-	return all, rows.Err()
 }

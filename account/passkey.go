@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -293,12 +294,7 @@ func (a *Accounts) person(ctx context.Context, column string, value any) (*perso
 }
 
 func readPasskeys(ctx context.Context, tx store.Tx, accountID string, each func(Passkey, webauthn.Credential)) error {
-	rows, err := tx.Query(ctx, `SELECT id, name, record, created, used FROM account_passkeys WHERE account_id = $1 ORDER BY id`, accountID)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	read := func(rows *sql.Rows) error {
 		var k Passkey
 		var record []byte
 		var created, used int64
@@ -311,8 +307,9 @@ func readPasskeys(ctx context.Context, tx store.Tx, accountID string, each func(
 		}
 		k.Created, k.Used, k.Synced = store.Time(created), store.Time(used), c.Flags.BackupState
 		each(k, c)
+		return nil
 	}
-	return rows.Err()
+	return store.Each(ctx, tx, read, `SELECT id, name, record, created, used FROM account_passkeys WHERE account_id = $1 ORDER BY id`, accountID)
 }
 
 func insertPasskey(ctx context.Context, tx store.Tx, accountID string, k Passkey, c *webauthn.Credential) error {

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -130,22 +131,15 @@ func (a *Accounts) Session(ctx context.Context, token string) (Session, error) {
 
 // Sessions lists the sessions of an account, the one seen last first.
 func (a *Accounts) Sessions(ctx context.Context, accountID string) ([]Session, error) {
-	sessions := []Session{}
-	err := a.db.Read(ctx, func(tx store.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+sessionColumns+` FROM account_sessions s JOIN accounts a ON a.id = s.account_id
+	scan := func(rows *sql.Rows) (s Session, err error) {
+		err = s.scan(rows)
+		return s, err
+	}
+	var sessions []Session
+	err := a.db.Read(ctx, func(tx store.Tx) (err error) {
+		sessions, err = store.Collect(ctx, tx, scan, `SELECT `+sessionColumns+` FROM account_sessions s JOIN accounts a ON a.id = s.account_id
 			WHERE s.account_id = $1 AND s.expires > $2 ORDER BY s.seen DESC, s.id DESC`, accountID, store.Micros(a.now()))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var s Session
-			if err := s.scan(rows); err != nil {
-				return err
-			}
-			sessions = append(sessions, s)
-		}
-		return rows.Err()
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)

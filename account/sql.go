@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/netip"
 	"time"
@@ -24,6 +25,11 @@ func (r *accountRow) scan(row scanner) error {
 	err := row.Scan(&r.ID, &r.Email, &verified, &r.password, &r.handle, &created)
 	r.Verified, r.Created = verified != 0, store.Time(created)
 	return err
+}
+
+func scanAccount(rows *sql.Rows) (row accountRow, err error) {
+	err = row.scan(rows)
+	return row, err
 }
 
 // findTx reads the account whose column (id, email or handle) has the value; found is false when there is none.
@@ -146,25 +152,17 @@ func readLog(ctx context.Context, tx store.Tx, accountID string, limit int) ([]E
 
 // scanLog reads entries of an account; which, and in what order, says the rest of the query with the binds from $2 on.
 func scanLog(ctx context.Context, tx store.Tx, accountID, rest string, args ...any) ([]Entry, error) {
-	rows, err := tx.Query(ctx, `SELECT id, at, what, detail, address, times FROM account_log WHERE account_id = $1 `+rest,
-		append([]any{accountID}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	entries := []Entry{}
-	for rows.Next() {
+	scan := func(rows *sql.Rows) (Entry, error) {
 		e := Entry{AccountID: accountID}
 		var at int64
 		var address string
-		if err := rows.Scan(&e.ID, &at, &e.What, &e.Detail, &address, &e.Times); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&e.ID, &at, &e.What, &e.Detail, &address, &e.Times)
 		e.At = store.Time(at)
 		e.From, _ = netip.ParseAddr(address)
-		entries = append(entries, e)
+		return e, err
 	}
-	return entries, rows.Err()
+	return store.Collect(ctx, tx, scan, `SELECT id, at, what, detail, address, times FROM account_log WHERE account_id = $1 `+rest,
+		append([]any{accountID}, args...)...)
 }
 
 // spend makes a ceremony unusable; it fails with [fault.InvalidToken] when it is already.

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"crypto/subtle"
+	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -136,22 +137,13 @@ func (a *Accounts) Identities(ctx context.Context, accountID string) ([]Identity
 }
 
 func (a *Accounts) identities(ctx context.Context, tx store.Tx, accountID string) ([]Identity, error) {
-	rows, err := tx.Query(ctx, `SELECT provider, subject, created FROM account_identities WHERE account_id = $1 ORDER BY created, provider, subject`, accountID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := []Identity{}
-	for rows.Next() {
-		var i Identity
+	scan := func(rows *sql.Rows) (i Identity, err error) {
 		var linked int64
-		if err := rows.Scan(&i.Provider, &i.Subject, &linked); err != nil {
-			return nil, err
-		}
+		err = rows.Scan(&i.Provider, &i.Subject, &linked)
 		i.Name, i.Linked = a.providerName(i.Provider), store.Time(linked)
-		all = append(all, i)
+		return i, err
 	}
-	return all, rows.Err()
+	return store.Collect(ctx, tx, scan, `SELECT provider, subject, created FROM account_identities WHERE account_id = $1 ORDER BY created, provider, subject`, accountID)
 }
 
 // Unlink ends a link of the account of a session that [Accounts.StepUp] lets pass, so that the person at the provider

@@ -6,6 +6,7 @@ package audit
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,25 +81,18 @@ func Lines(ctx context.Context, db *store.DB, f Filter) ([]Line, error) {
 	}
 	where, args := f.where()
 	args = append(args, f.Limit)
-	all := []Line{}
-	err := db.Read(ctx, func(tx store.Tx) error {
-		rows, err := tx.Query(ctx, fmt.Sprintf(`
+	scan := func(rows *sql.Rows) (l Line, err error) {
+		var at int64
+		var details string
+		err = rows.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Subject, &l.Reason, &details)
+		l.At, l.Details = store.Time(at), json.RawMessage(details)
+		return l, err
+	}
+	var all []Line
+	err := db.Read(ctx, func(tx store.Tx) (err error) {
+		all, err = store.Collect(ctx, tx, scan, fmt.Sprintf(`
 			SELECT id, at, actor, action, subject, reason, details FROM audit_log %s ORDER BY id DESC LIMIT $%d`, where, len(args)), args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var l Line
-			var at int64
-			var details string
-			if err := rows.Scan(&l.ID, &at, &l.Actor, &l.Action, &l.Subject, &l.Reason, &details); err != nil {
-				return err
-			}
-			l.At, l.Details = store.Time(at), json.RawMessage(details)
-			all = append(all, l)
-		}
-		return rows.Err()
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the audit log: %w", err)

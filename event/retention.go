@@ -87,20 +87,13 @@ type place struct {
 }
 
 // eventsUpTo are the places of events, in the order of their ids.
-func eventsUpTo(ctx context.Context, tx store.Tx, after, bound string, limit int) (all []place, err error) {
-	rows, err := tx.Query(ctx, `SELECT id, partner, environment, number FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, after, bound, limit)
-	if err != nil {
-		return nil, err
+func eventsUpTo(ctx context.Context, tx store.Tx, after, bound string, limit int) ([]place, error) {
+	scan := func(rows *sql.Rows) (e place, err error) {
+		err = rows.Scan(&e.id, &e.stream.Partner, &e.stream.Environment, &e.number)
+		return e, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var e place
-		if err := rows.Scan(&e.id, &e.stream.Partner, &e.stream.Environment, &e.number); err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return all, rows.Err()
+	return store.Collect(ctx, tx, scan,
+		`SELECT id, partner, environment, number FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, after, bound, limit)
 }
 
 // firstKept is the number of the first event of the stream that is to be kept whatever its age: one that is to be sent, or
@@ -171,26 +164,21 @@ func planDeliveries(ctx context.Context, tx store.Tx, over time.Time, limit int)
 
 // firstDeliveries are the first delivery of each stream that is not to be sent, by stream.
 func firstDeliveries(ctx context.Context, tx store.Tx) (all []place, err error) {
-	rows, err := tx.Query(ctx, `
+	read := func(rows *sql.Rows) error {
+		var p place
+		var number sql.NullInt64
+		err := rows.Scan(&p.stream.Partner, &p.stream.Environment, &number)
+		if p.number = number.Int64; number.Valid {
+			all = append(all, p)
+		}
+		return err
+	}
+	err = store.Each(ctx, tx, read, `
 		SELECT s.partner, s.environment, (
 			SELECT d.number FROM webhook_deliveries d
 			WHERE d.partner = s.partner AND d.environment = s.environment AND d.status <> 'pending' ORDER BY d.number LIMIT 1)
 		FROM event_streams s ORDER BY s.partner, s.environment`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p place
-		var number sql.NullInt64
-		if err := rows.Scan(&p.stream.Partner, &p.stream.Environment, &number); err != nil {
-			return nil, err
-		}
-		if p.number = number.Int64; number.Valid {
-			all = append(all, p)
-		}
-	}
-	return all, rows.Err()
+	return all, err
 }
 
 // deliveriesUpTo are the first deliveries of a stream whose events are as old as the bound, and how many there are at

@@ -63,13 +63,12 @@ func firstOf(ctx context.Context, tx store.Tx, s Stream) (id string, number int6
 }
 
 func eventsAfter(ctx context.Context, tx store.Tx, s Stream, number int64, limit int) ([]Event, error) {
-	rows, err := tx.Query(ctx, selectEvents+`partner = $1 AND environment = $2 AND number > $3 ORDER BY number LIMIT $4`, s.Partner, s.Environment, number, limit)
-	if err != nil {
-		return nil, err
+	scan := func(rows *sql.Rows) (Event, error) {
+		_, e, err := s.scanEvent(rows)
+		return e, err
 	}
-	all := []Event{}
-	err = scanEvents(rows, s, func(_ int64, e Event) { all = append(all, e) })
-	return all, err
+	return store.Collect(ctx, tx, scan, selectEvents+`partner = $1 AND environment = $2 AND number > $3 ORDER BY number LIMIT $4`,
+		s.Partner, s.Environment, number, limit)
 }
 
 // eventsOf reads the events of the stream that have the numbers, which are in their order.
@@ -77,30 +76,25 @@ func eventsOf(ctx context.Context, tx store.Tx, s Stream, numbers []int64) (map[
 	all := make(map[int64]Event, len(numbers))
 	err := inParts(numbers, func(part []int64) error {
 		among, args := s.among(part)
-		rows, err := tx.Query(ctx, selectEvents+among, args...)
-		if err != nil {
+		read := func(rows *sql.Rows) error {
+			number, e, err := s.scanEvent(rows)
+			all[number] = e
 			return err
 		}
-		return scanEvents(rows, s, func(number int64, e Event) { all[number] = e })
+		return store.Each(ctx, tx, read, selectEvents+among, args...)
 	})
 	return all, err
 }
 
 const selectEvents = `SELECT number, id, type, data, created_at FROM events WHERE `
 
-// scanEvents hands on and closes the rows.
-func scanEvents(rows *sql.Rows, s Stream, each func(number int64, e Event)) error {
-	defer rows.Close()
-	for rows.Next() {
-		e := Event{Partner: s.Partner}
-		var number, created int64
-		if err := rows.Scan(&number, &e.ID, &e.Type, (*text)(&e.Data), &created); err != nil {
-			return err
-		}
-		e.CreatedAt = store.Time(created)
-		each(number, e)
-	}
-	return rows.Err()
+// scanEvent reads a row of selectEvents.
+func (s Stream) scanEvent(rows *sql.Rows) (number int64, e Event, err error) {
+	var created int64
+	e.Partner = s.Partner
+	err = rows.Scan(&number, &e.ID, &e.Type, (*text)(&e.Data), &created)
+	e.CreatedAt = store.Time(created)
+	return number, e, err
 }
 
 // text scans a TEXT column into bytes of our own.
@@ -233,13 +227,9 @@ type deliveryRow struct {
 // deliveries reads the rows of the stream that a condition selects, and then their events: joined, they would tempt
 // PostgreSQL, when its statistics are old, to read the stream once for each row.
 func deliveries(ctx context.Context, tx store.Tx, s Stream, where string, args ...any) ([]deliveryRow, error) {
-	rows, err := tx.Query(ctx, `
+	all, err := store.Collect(ctx, tx, scanDelivery, `
 		SELECT number, status, attempt, retries, due_at, attempts FROM webhook_deliveries
 		WHERE partner = $1 AND environment = $2 AND `+where, append([]any{s.Partner, s.Environment}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	all, err := scanDeliveries(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -255,24 +245,18 @@ func deliveries(ctx context.Context, tx store.Tx, s Stream, where string, args .
 	return all, err
 }
 
-// scanDeliveries reads and closes the rows.
-func scanDeliveries(rows *sql.Rows) ([]deliveryRow, error) {
-	defer rows.Close()
-	var all []deliveryRow
-	for rows.Next() {
-		var r deliveryRow
-		var due int64
-		var attempts []byte
-		if err := rows.Scan(&r.number, &r.status, &r.attempt, &r.retries, &due, (*text)(&attempts)); err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(attempts, &r.attempts); err != nil {
-			return nil, fmt.Errorf("read the attempts of a delivery: %w", err)
-		}
-		r.due = store.Time(due)
-		all = append(all, r)
+func scanDelivery(rows *sql.Rows) (deliveryRow, error) {
+	var r deliveryRow
+	var due int64
+	var attempts []byte
+	if err := rows.Scan(&r.number, &r.status, &r.attempt, &r.retries, &due, (*text)(&attempts)); err != nil {
+		return deliveryRow{}, err
 	}
-	return all, rows.Err()
+	if err := json.Unmarshal(attempts, &r.attempts); err != nil {
+		return deliveryRow{}, fmt.Errorf("read the attempts of a delivery: %w", err)
+	}
+	r.due = store.Time(due)
+	return r, nil
 }
 
 // dueDeliveries reads what the stream has to send now, the longest due first, and nothing that is claimed.
@@ -303,22 +287,14 @@ func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, now, unt
 	got = make(map[int64]bool, len(numbers))
 	err = inParts(numbers, func(part []int64) error {
 		among, args := s.among(part, store.Micros(until), store.Micros(now))
-		rows, err := tx.Query(ctx, `
+		claimed, err := store.Collect(ctx, tx, store.ScanOne[int64], `
 			UPDATE webhook_deliveries SET claimed_until = $1
 			WHERE `+among+` AND status = 'pending' AND claimed_until <= $2
 			RETURNING number`, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var n int64
-			if err := rows.Scan(&n); err != nil {
-				return err
-			}
+		for _, n := range claimed {
 			got[n] = true
 		}
-		return rows.Err()
+		return err
 	})
 	return got, err
 }
@@ -341,7 +317,7 @@ func (s Stream) among(numbers []int64, args ...any) (where string, all []any) {
 		all = append(all, number)
 	}
 	where = fmt.Sprintf(`partner = $%d AND environment = $%d AND number BETWEEN $%d AND $%d AND number IN (%s)`,
-		n, n+1, n+2, n+3, binds(n+4, len(numbers)))
+		n, n+1, n+2, n+3, store.Binds(n+4, len(numbers)))
 	return where, all
 }
 
@@ -413,35 +389,14 @@ func dueToDisable(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, er
 }
 
 func streams(ctx context.Context, tx store.Tx, query string, args ...any) ([]Stream, error) {
-	rows, err := tx.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
+	scan := func(rows *sql.Rows) (s Stream, err error) {
+		err = rows.Scan(&s.Partner, &s.Environment)
+		return s, err
 	}
-	defer rows.Close()
-	var all []Stream
-	for rows.Next() {
-		var s Stream
-		if err := rows.Scan(&s.Partner, &s.Environment); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, rows.Err()
+	return store.Collect(ctx, tx, scan, query, args...)
 }
 
-// binds is "$first, …" for n values.
-func binds(first, n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "$%d", first+i)
-	}
-	return b.String()
-}
-
-// typed is binds for a row of settle, which has to tell PostgreSQL its types: four texts, then numbers.
+// typed is [store.Binds] for a row of settle, which has to tell PostgreSQL its types: four texts, then numbers.
 func typed(first, n int) string {
 	var b strings.Builder
 	for i := range n {

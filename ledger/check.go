@@ -93,10 +93,7 @@ func (r *Report) count(ctx context.Context, tx store.Tx) error {
 
 // entries finds those that do not balance.
 func (r *Report) entries(ctx context.Context, tx store.Tx) error {
-	rows, err := tx.Query(ctx, `
-		SELECT entry_id, MIN(order_id), currency, CAST(SUM(cents) AS BIGINT) FROM postings
-		GROUP BY entry_id, currency HAVING SUM(cents) <> 0 ORDER BY entry_id, currency`)
-	return each(rows, err, func() error {
+	read := func(rows *sql.Rows) error {
 		var v Violation
 		var left int64
 		if err := rows.Scan(&v.Entry, &v.Order, &v.Currency, &left); err != nil {
@@ -105,32 +102,32 @@ func (r *Report) entries(ctx context.Context, tx store.Tx) error {
 		v.Problem = "the postings do not sum to zero: " + money.Amount{Cents: left, Currency: v.Currency}.String() + " is left over"
 		r.found(v)
 		return nil
-	})
+	}
+	return store.Each(ctx, tx, read, `
+		SELECT entry_id, MIN(order_id), currency, CAST(SUM(cents) AS BIGINT) FROM postings
+		GROUP BY entry_id, currency HAVING SUM(cents) <> 0 ORDER BY entry_id, currency`)
 }
 
 // torn finds entries whose postings do not say the same about what they share, or that miss a line.
 func (r *Report) torn(ctx context.Context, tx store.Tx) error {
-	rows, err := tx.Query(ctx, `
-		SELECT entry_id, MIN(order_id) FROM postings GROUP BY entry_id
-		HAVING MIN(kind) <> MAX(kind) OR MIN(partner) <> MAX(partner) OR MIN(environment) <> MAX(environment)
-			OR MIN(order_id) <> MAX(order_id) OR MIN(at) <> MAX(at) OR MIN(line) <> 1 OR MAX(line) <> COUNT(*)
-		ORDER BY entry_id`)
-	return each(rows, err, func() error {
+	read := func(rows *sql.Rows) error {
 		v := Violation{Problem: "the postings do not belong together"}
 		if err := rows.Scan(&v.Entry, &v.Order); err != nil {
 			return err
 		}
 		r.found(v)
 		return nil
-	})
+	}
+	return store.Each(ctx, tx, read, `
+		SELECT entry_id, MIN(order_id) FROM postings GROUP BY entry_id
+		HAVING MIN(kind) <> MAX(kind) OR MIN(partner) <> MAX(partner) OR MIN(environment) <> MAX(environment)
+			OR MIN(order_id) <> MAX(order_id) OR MIN(at) <> MAX(at) OR MIN(line) <> 1 OR MAX(line) <> COUNT(*)
+		ORDER BY entry_id`)
 }
 
 // currencies finds owners whose postings do not sum to zero in a currency.
 func (r *Report) currencies(ctx context.Context, tx store.Tx) error {
-	rows, err := tx.Query(ctx, `
-		SELECT partner, environment, currency, CAST(SUM(cents) AS BIGINT) FROM postings
-		GROUP BY partner, environment, currency HAVING SUM(cents) <> 0 ORDER BY partner, environment, currency`)
-	return each(rows, err, func() error {
+	read := func(rows *sql.Rows) error {
 		var v Violation
 		var owner Owner
 		var left int64
@@ -141,21 +138,10 @@ func (r *Report) currencies(ctx context.Context, tx store.Tx) error {
 			owner.Partner, owner.Environment, money.Amount{Cents: left, Currency: v.Currency})
 		r.found(v)
 		return nil
-	})
-}
-
-// each calls f for every row, and closes them.
-func each(rows *sql.Rows, err error, f func() error) error {
-	if err != nil {
-		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return store.Each(ctx, tx, read, `
+		SELECT partner, environment, currency, CAST(SUM(cents) AS BIGINT) FROM postings
+		GROUP BY partner, environment, currency HAVING SUM(cents) <> 0 ORDER BY partner, environment, currency`)
 }
 
 // orders holds all orders against their postings, part by part in the order of their ids.
@@ -202,14 +188,8 @@ func postedOf(ctx context.Context, tx store.Tx, after, last string) (map[string]
 	if last != "" {
 		upTo, args = "AND order_id <= $2", append(args, last)
 	}
-	rows, err := tx.Query(ctx, `
-		SELECT order_id, partner, environment, account, currency,
-			CAST(SUM(CASE WHEN kind = 'sale' THEN cents ELSE 0 END) AS BIGINT),
-			CAST(SUM(cents) AS BIGINT), SUM(CASE WHEN kind IN ('refund', 'cancellation') THEN 1 ELSE 0 END)
-		FROM postings WHERE order_id > $1 AND order_id <> '' `+upTo+`
-		GROUP BY order_id, partner, environment, account, currency`, args...)
 	all := map[string]*posted{}
-	err = each(rows, err, func() error {
+	read := func(rows *sql.Rows) error {
 		var order string
 		var owner Owner
 		var account Account
@@ -228,7 +208,13 @@ func postedOf(ctx context.Context, tx store.Tx, after, last string) (map[string]
 		p.reversed = p.reversed || reversals > 0
 		p.left = p.left || left != 0
 		return nil
-	})
+	}
+	err := store.Each(ctx, tx, read, `
+		SELECT order_id, partner, environment, account, currency,
+			CAST(SUM(CASE WHEN kind = 'sale' THEN cents ELSE 0 END) AS BIGINT),
+			CAST(SUM(cents) AS BIGINT), SUM(CASE WHEN kind IN ('refund', 'cancellation') THEN 1 ELSE 0 END)
+		FROM postings WHERE order_id > $1 AND order_id <> '' `+upTo+`
+		GROUP BY order_id, partner, environment, account, currency`, args...)
 	return all, err
 }
 

@@ -7,6 +7,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -142,31 +143,30 @@ func Reverse(ctx context.Context, tx store.Tx, owner Owner, order string, kind K
 	if kind != Refund && kind != Cancellation {
 		return fmt.Errorf("ledger: a sale is not reversed by a %s", kind)
 	}
-	rows, err := tx.Query(ctx, `
+	e := Entry{Kind: kind, Owner: owner, Order: order, At: at}
+	reversed := false
+	read := func(rows *sql.Rows) error {
+		var was Kind
+		var p Posting
+		err := rows.Scan(&was, &p.Account, &p.Amount.Cents, &p.Amount.Currency)
+		switch was {
+		case Refund, Cancellation:
+			reversed = true
+		case Sale:
+			p.Amount.Cents = -p.Amount.Cents
+			e.Postings = append(e.Postings, p)
+		}
+		return err
+	}
+	err := store.Each(ctx, tx, read, `
 		SELECT kind, account, cents, currency FROM postings
 		WHERE order_id = $1 AND order_id <> '' AND partner = $2 AND environment = $3 ORDER BY kind, line`,
 		order, owner.Partner, owner.Environment)
 	if err != nil {
 		return fmt.Errorf("read what was posted: %w", err)
 	}
-	defer rows.Close()
-	e := Entry{Kind: kind, Owner: owner, Order: order, At: at}
-	for rows.Next() {
-		var was Kind
-		var p Posting
-		if err := rows.Scan(&was, &p.Account, &p.Amount.Cents, &p.Amount.Currency); err != nil {
-			return fmt.Errorf("read what was posted: %w", err)
-		}
-		switch was {
-		case Refund, Cancellation:
-			return ErrPosted
-		case Sale:
-			p.Amount.Cents = -p.Amount.Cents
-			e.Postings = append(e.Postings, p)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read what was posted: %w", err)
+	if reversed {
+		return ErrPosted
 	}
 	if len(e.Postings) == 0 {
 		return ErrNothing

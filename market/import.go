@@ -3,6 +3,7 @@ package market
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -302,29 +303,24 @@ func standing(ctx context.Context, tx store.Tx, env Environment, drafts []draft)
 	for _, d := range drafts {
 		args = append(args, d.domain)
 	}
-	in := binds(2, len(drafts))
+	in := store.Binds(2, len(drafts))
 	// Two queries, each on an index of its own: the engines do not use partial indexes for status IN (…).
-	rows, err := tx.Query(ctx, `
+	have := map[string]stand{}
+	read := func(rows *sql.Rows) error {
+		var s stand
+		err := rows.Scan(&s.domain, &s.price, &s.floor, &s.currency, &s.description, &s.keywords, &s.seller, &s.sold)
+		if old, known := have[s.domain]; !known || old.sold { // sold once and listed again: it is listed
+			have[s.domain] = s
+		}
+		return err
+	}
+	err := store.Each(ctx, tx, read, `
 		SELECT domain, price_cents, floor_price_cents, currency, description, keywords, seller_id, 0 AS sold
 		FROM listings WHERE environment = $1 AND status = 'listed' AND domain IN (`+in+`)
 		UNION ALL
 		SELECT domain, 0, 0, '', '', '', '', 1
 		FROM listings WHERE environment = $1 AND status = 'sold' AND domain IN (`+in+`)`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	have := map[string]stand{}
-	for rows.Next() {
-		var s stand
-		if err := rows.Scan(&s.domain, &s.price, &s.floor, &s.currency, &s.description, &s.keywords, &s.seller, &s.sold); err != nil {
-			return nil, err
-		}
-		if old, known := have[s.domain]; !known || old.sold { // sold once and listed again: it is listed
-			have[s.domain] = s
-		}
-	}
-	return have, rows.Err()
+	return have, err
 }
 
 // upsert writes at most rowsAtOnce rows.

@@ -2,6 +2,7 @@ package market
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/namewharf/namewharf/store"
@@ -38,25 +39,20 @@ func planListings(ctx context.Context, tx store.Tx, over time.Time, limit int) (
 }
 
 func removeListings(ctx context.Context, tx store.Tx, over time.Time, limit int) (removed int64, err error) {
-	rows, err := tx.Query(ctx, `
+	last := map[Environment]int64{}
+	read := func(rows *sql.Rows) error {
+		var env Environment
+		var change int64
+		err := rows.Scan(&env, &change)
+		last[env] = max(last[env], change)
+		removed++
+		return err
+	}
+	err = store.Each(ctx, tx, read, `
 		DELETE FROM listings WHERE id IN (
 			SELECT id FROM listings WHERE status = 'withdrawn' AND updated_at <= $1 ORDER BY updated_at LIMIT $2)
 		RETURNING environment, change`, store.Micros(over), limit)
 	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	last := map[Environment]int64{}
-	for rows.Next() {
-		var env Environment
-		var change int64
-		if err := rows.Scan(&env, &change); err != nil {
-			return 0, err
-		}
-		last[env] = max(last[env], change)
-		removed++
-	}
-	if err := rows.Err(); err != nil {
 		return 0, err
 	}
 	for _, env := range environments { // in one order, whoever does it

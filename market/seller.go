@@ -99,7 +99,7 @@ func (s Seller) Turn(ctx context.Context, tx store.Tx, domains []fqdn.Name, to S
 		_, err = tx.Exec(ctx, `
 			UPDATE listings SET status = $1, updated_at = $2, change = $3,
 				listed_at = CASE WHEN status = 'pending' THEN $2 ELSE listed_at END
-			WHERE id IN (`+binds(4, len(turn))+`)`, append(args, ids(turn)...)...)
+			WHERE id IN (`+store.Binds(4, len(turn))+`)`, append(args, ids(turn)...)...)
 		return err
 	})
 }
@@ -150,14 +150,10 @@ func (s Seller) read(ctx context.Context, tx store.Tx, domains []fqdn.Name, stat
 		args = append(args, state)
 	}
 	// The empty seller is named because its listings are not in the index.
-	rows, err := tx.Query(ctx, `
+	return store.Collect(ctx, tx, scanListing(s.Environment), `
 		SELECT `+listingColumns+` FROM listings
 		WHERE environment = $1 AND seller_id = $2 AND seller_id <> ''
-			AND domain IN (`+binds(3, len(domains))+`) AND status IN (`+binds(3+len(domains), len(states))+`)`, args...)
-	if err != nil {
-		return nil, err
-	}
-	return scanListings(rows, s.Environment)
+			AND domain IN (`+store.Binds(3, len(domains))+`) AND status IN (`+store.Binds(3+len(domains), len(states))+`)`, args...)
 }
 
 // refuseTaken refuses the domains that are listed by somebody else.
@@ -195,7 +191,7 @@ func reprice(ctx context.Context, tx store.Tx, listings []Listing, price money.A
 		UPDATE listings SET price_cents = $1, floor_price_cents = $1, currency = $2, updated_at = $4, change = $5,
 			listed_at = CASE WHEN status = 'pending' THEN $4 ELSE listed_at END,
 			status = CASE WHEN $3 = 'listed' THEN 'listed' ELSE status END
-		WHERE id IN (`+binds(6, len(listings))+`)`, append(args, ids(listings)...)...)
+		WHERE id IN (`+store.Binds(6, len(listings))+`)`, append(args, ids(listings)...)...)
 	return err
 }
 
@@ -231,14 +227,14 @@ func ids(listings []Listing) []any {
 // All returns the seller's listings in every state that follow the one given, by domain and id, at most limit of them. It
 // starts at the first one after the zero Listing.
 func (s Seller) All(ctx context.Context, tx store.Tx, after Listing, limit int) ([]Listing, error) {
-	rows, err := tx.Query(ctx, `
+	all, err := store.Collect(ctx, tx, scanListing(s.Environment), `
 		SELECT `+listingColumns+` FROM listings
 		WHERE environment = $1 AND seller_id = $2 AND seller_id <> '' AND (domain, id) > ($3, $4)
 		ORDER BY domain, id LIMIT $5`, s.Environment, s.ID, after.Domain.String(), after.ID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read a seller's listings: %w", err)
 	}
-	return scanListings(rows, s.Environment)
+	return all, nil
 }
 
 // WithdrawAll withdraws every open listing of the seller.
@@ -260,12 +256,12 @@ func (s Seller) WithdrawAll(ctx context.Context, tx store.Tx, now time.Time) err
 
 // Sold returns the seller's listings that were sold, at most limit of them that follow the one given, as in [Seller.All].
 func (s Seller) Sold(ctx context.Context, tx store.Tx, after Listing, limit int) ([]Listing, error) {
-	rows, err := tx.Query(ctx, `
+	all, err := store.Collect(ctx, tx, scanListing(s.Environment), `
 		SELECT `+listingColumns+` FROM listings
 		WHERE environment = $1 AND seller_id = $2 AND seller_id <> '' AND status = 'sold' AND (domain, id) > ($3, $4)
 		ORDER BY domain, id LIMIT $5`, s.Environment, s.ID, after.Domain.String(), after.ID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read what a seller sold: %w", err)
 	}
-	return scanListings(rows, s.Environment)
+	return all, nil
 }

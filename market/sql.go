@@ -80,51 +80,32 @@ func readListed(ctx context.Context, tx store.Tx, env Environment, domains []str
 	for _, d := range domains {
 		args = append(args, d)
 	}
-	rows, err := tx.Query(ctx, `
+	return store.Collect(ctx, tx, scanListing(env), `
 		SELECT `+listingColumns+` FROM listings
-		WHERE environment = $1 AND status = 'listed' AND domain IN (`+binds(2, len(domains))+`)`, args...)
-	if err != nil {
-		return nil, err
-	}
-	return scanListings(rows, env)
+		WHERE environment = $1 AND status = 'listed' AND domain IN (`+store.Binds(2, len(domains))+`)`, args...)
 }
 
-// listingColumns are the columns that scanListings reads.
+// listingColumns are the columns that scanListing reads.
 const listingColumns = `id, domain, price_cents, floor_price_cents, currency, description, keywords, seller_id, status, listed_at, updated_at`
 
-// scanListings reads and closes the rows.
-func scanListings(rows *sql.Rows, env Environment) ([]Listing, error) {
-	defer rows.Close()
-	var all []Listing
-	for rows.Next() {
+// scanListing reads rows of the environment.
+func scanListing(env Environment) func(*sql.Rows) (Listing, error) {
+	return func(rows *sql.Rows) (Listing, error) {
 		l := Listing{Environment: env}
 		var domain, keywords string
 		var listed, updated int64
 		err := rows.Scan(&l.ID, &domain, &l.PriceCents, &l.FloorPriceCents, &l.Currency, &l.Description, &keywords,
 			&l.SellerID, &l.Status, &listed, &updated)
 		if err != nil {
-			return nil, err
+			return Listing{}, err
 		}
 		if l.Domain, err = fqdn.Parse(domain); err != nil {
-			return nil, fmt.Errorf("listing %s: domain %w", l.ID, err)
+			return Listing{}, fmt.Errorf("listing %s: domain %w", l.ID, err)
 		}
 		l.Keywords = splitKeywords(keywords)
 		l.ListedAt, l.UpdatedAt = store.Time(listed), store.Time(updated)
-		all = append(all, l)
+		return l, nil
 	}
-	return all, rows.Err()
-}
-
-// binds is "$first, …" for n binds.
-func binds(first, n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "$%d", first+i)
-	}
-	return b.String()
 }
 
 // Keywords are stored in one column, separated by a character that none holds.
@@ -149,16 +130,9 @@ func standingOf(ctx context.Context, tx store.Tx, env Environment) (change int64
 
 // visible reads every entry that is for sale in the environment.
 func visible(ctx context.Context, tx store.Tx, env Environment, add func(index.Entry)) error {
-	rows, err := tx.Query(ctx, `
-		SELECT domain, price_cents, currency, listed_at, keywords FROM listings
-		WHERE environment = $1 AND status = 'listed'`, env)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var domain, currency, keywords sql.RawBytes
 	var last string // most listings have the currency of the one before
-	for rows.Next() {
+	read := func(rows *sql.Rows) error {
 		var e index.Entry
 		if err := rows.Scan(&domain, &e.PriceCents, &currency, &e.ListedAt, &keywords); err != nil {
 			return err
@@ -168,8 +142,11 @@ func visible(ctx context.Context, tx store.Tx, env Environment, add func(index.E
 		}
 		e.Domain, e.Currency, e.Keywords = string(domain), last, splitKeywords(string(keywords))
 		add(e)
+		return nil
 	}
-	return rows.Err()
+	return store.Each(ctx, tx, read, `
+		SELECT domain, price_cents, currency, listed_at, keywords FROM listings
+		WHERE environment = $1 AND status = 'listed'`, env)
 }
 
 // place is where following the changes goes on: with this change, behind this id.
@@ -188,7 +165,17 @@ var changesLimit = strconv.Itoa(changesAtOnce)
 // changedSince reads up to changesAtOnce changes from the place on, and the place behind them. Each says how the domain
 // stands now, whatever it was that changed.
 func changedSince(ctx context.Context, tx store.Tx, env Environment, from place) ([]index.Change, place, error) {
-	rows, err := tx.Query(ctx, `
+	last := from
+	scan := func(rows *sql.Rows) (c index.Change, err error) {
+		var price, listed sql.NullInt64
+		var currency, keywords sql.NullString
+		err = rows.Scan(&last.change, &last.id, &c.Domain, &price, &currency, &listed, &keywords)
+		c.Gone = !price.Valid
+		c.PriceCents, c.Currency, c.ListedAt = price.Int64, currency.String, listed.Int64
+		c.Keywords = splitKeywords(keywords.String)
+		return c, err
+	}
+	changes, err := store.Collect(ctx, tx, scan, `
 		SELECT c.change, c.id, c.domain, l.price_cents, l.currency, l.listed_at, l.keywords
 		FROM listings c
 		LEFT JOIN listings l ON l.environment = c.environment AND l.domain = c.domain AND l.status = 'listed'
@@ -197,24 +184,10 @@ func changedSince(ctx context.Context, tx store.Tx, env Environment, from place)
 	if err != nil {
 		return nil, from, err
 	}
-	defer rows.Close()
-	var changes []index.Change
-	for rows.Next() {
-		var c index.Change
-		var price, listed sql.NullInt64
-		var currency, keywords sql.NullString
-		if err := rows.Scan(&from.change, &from.id, &c.Domain, &price, &currency, &listed, &keywords); err != nil {
-			return nil, from, err
-		}
-		c.Gone = !price.Valid
-		c.PriceCents, c.Currency, c.ListedAt = price.Int64, currency.String, listed.Int64
-		c.Keywords = splitKeywords(keywords.String)
-		changes = append(changes, c)
+	if len(changes) < changesAtOnce && last.id != "" {
+		last = place{change: last.change + 1} // numbers become visible in their order: nothing more has this one
 	}
-	if len(changes) < changesAtOnce && from.id != "" {
-		from = place{change: from.change + 1} // numbers become visible in their order: nothing more has this one
-	}
-	return changes, from, rows.Err()
+	return changes, last, nil
 }
 
 // countChanges is how many changes follow the place.
@@ -246,15 +219,11 @@ func Move(ctx context.Context, tx store.Tx, env Environment, domain fqdn.Name, f
 	}
 	// Of several listings in the state, such as two sales of a name, the last is meant. The state is written out: SQLite
 	// would compile the statement anew each time to see whether the index of the state serves the value bound.
-	rows, err := tx.Query(ctx, `
+	moved, err := store.Collect(ctx, tx, scanListing(env), `
 		UPDATE listings SET status = $1, updated_at = $2, change = $3 WHERE id = (
 			SELECT id FROM listings WHERE environment = $4 AND domain = $5 AND status = '`+string(from)+`'
 			ORDER BY change DESC, id DESC LIMIT 1)
 		RETURNING `+listingColumns, to, store.Micros(now), change, env, domain.String())
-	if err != nil {
-		return Listing{}, fmt.Errorf("move a listing from %s to %s: %w", from, to, err)
-	}
-	moved, err := scanListings(rows, env)
 	if err != nil {
 		return Listing{}, fmt.Errorf("move a listing from %s to %s: %w", from, to, err)
 	}

@@ -44,22 +44,10 @@ func planGrants(ctx context.Context, tx store.Tx, over time.Time, limit int) (sw
 }
 
 func removeGrants(ctx context.Context, tx store.Tx, over time.Time, limit int) (int64, error) {
-	rows, err := tx.Query(ctx, `
+	clients, err := store.Collect(ctx, tx, store.ScanOne[string], `
 		DELETE FROM oauth_grants WHERE id IN (SELECT id FROM oauth_grants WHERE expires_at <= $1 LIMIT $2) RETURNING client_id`,
 		store.Micros(over), limit)
 	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	var clients []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return 0, err
-		}
-		clients = append(clients, id)
-	}
-	if err := rows.Err(); err != nil {
 		return 0, err
 	}
 	for _, id := range clients {

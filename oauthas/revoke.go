@@ -2,6 +2,7 @@ package oauthas
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/http"
 	"strings"
@@ -92,29 +93,22 @@ type Grant struct {
 
 // Grants are the live grants of an account, the one used last first.
 func (s *Server) Grants(ctx context.Context, accountID string) ([]Grant, error) {
-	list := []Grant{}
-	err := s.cfg.DB.Read(ctx, func(tx store.Tx) error {
-		rows, err := tx.Query(ctx, `
+	scan := func(rows *sql.Rows) (g Grant, err error) {
+		var scope, resource string
+		var created, used, expires int64
+		err = rows.Scan(&g.ID, &g.ClientID, &g.ClientName, &g.RedirectURI, &scope, &resource, &created, &used, &expires)
+		g.ClientName, g.ClientHost = s.shown(g.ClientName), documentHost(g.ClientID)
+		g.Scopes, g.Resources = strings.Fields(scope), strings.Fields(resource)
+		g.Created, g.LastUsed, g.Expires = store.Time(created), store.Time(used), store.Time(expires)
+		return g, err
+	}
+	var list []Grant
+	err := s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		list, err = store.Collect(ctx, tx, scan, `
 			SELECT id, client_id, client_name, redirect_uri, scope, resource, created_at, used_at, expires_at
 			FROM oauth_grants WHERE account_id = $1 AND expires_at > $2 ORDER BY used_at DESC, id`,
 			accountID, store.Micros(s.cfg.Now()))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var g Grant
-			var scope, resource string
-			var created, used, expires int64
-			if err := rows.Scan(&g.ID, &g.ClientID, &g.ClientName, &g.RedirectURI, &scope, &resource, &created, &used, &expires); err != nil {
-				return err
-			}
-			g.ClientName, g.ClientHost = s.shown(g.ClientName), documentHost(g.ClientID)
-			g.Scopes, g.Resources = strings.Fields(scope), strings.Fields(resource)
-			g.Created, g.LastUsed, g.Expires = store.Time(created), store.Time(used), store.Time(expires)
-			list = append(list, g)
-		}
-		return rows.Err()
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list grants: %w", err)

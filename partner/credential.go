@@ -3,6 +3,7 @@ package partner
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -134,7 +135,26 @@ func secretContext(keyID string, number int) []byte {
 // selectCredential reads a credential with its secrets. One that is unknown, revoked or whose partner is suspended is
 // not good.
 func selectCredential(ctx context.Context, tx store.Tx, keys *seal.Keys, keyID string) (*credential, error) {
-	rows, err := tx.Query(ctx, `
+	found := &credential{caller: op.Caller{Key: keyID}}
+	read := func(rows *sql.Rows) error {
+		var scopes string
+		var number int
+		var sealed []byte
+		var ends int64
+		t := &found.party.Terms
+		if err := rows.Scan(&found.party.Partner, &found.party.Environment, &scopes, &t.ReviewLimitCents,
+			&t.Rates.Service, &t.Rates.Partner, &t.Rates.Broker, &t.Rates.Referral, &number, &sealed, &ends); err != nil {
+			return err
+		}
+		text, err := keys.Open(sealed, secretContext(keyID, number))
+		if err != nil {
+			return err
+		}
+		found.good, found.caller.Scopes = true, strings.Fields(scopes)
+		found.secrets = append(found.secrets, secret{string(text), store.Time(ends)})
+		return nil
+	}
+	err := store.Each(ctx, tx, read, `
 		SELECT c.partner_id, c.environment, c.scopes, p.review_limit_cents, p.service_bp, p.partner_bp, p.broker_bp, p.referral_bp,
 			s.number, s.sealed, s.ends_at
 		FROM partner_credentials c
@@ -145,26 +165,7 @@ func selectCredential(ctx context.Context, tx store.Tx, keys *seal.Keys, keyID s
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	found := &credential{caller: op.Caller{Key: keyID}}
-	for rows.Next() {
-		var scopes string
-		var number int
-		var sealed []byte
-		var ends int64
-		t := &found.party.Terms
-		if err := rows.Scan(&found.party.Partner, &found.party.Environment, &scopes, &t.ReviewLimitCents,
-			&t.Rates.Service, &t.Rates.Partner, &t.Rates.Broker, &t.Rates.Referral, &number, &sealed, &ends); err != nil {
-			return nil, err
-		}
-		text, err := keys.Open(sealed, secretContext(keyID, number))
-		if err != nil {
-			return nil, err
-		}
-		found.good, found.caller.Scopes = true, strings.Fields(scopes)
-		found.secrets = append(found.secrets, secret{string(text), store.Time(ends)})
-	}
-	return found, rows.Err()
+	return found, nil
 }
 
 // parseScopes reads scopes separated by commas or spaces, and puts them in order.

@@ -2,6 +2,7 @@ package partner
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"net/http"
@@ -107,20 +108,14 @@ func readBuckets(ctx context.Context, tx store.Tx, names []string, into map[stri
 	for i, name := range names {
 		args[i] = name
 	}
-	rows, err := tx.Query(ctx, `SELECT bucket, full_at FROM partner_limits WHERE bucket IN `+tuples(1, len(names)), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	read := func(rows *sql.Rows) error {
 		var name string
 		var full int64
-		if err := rows.Scan(&name, &full); err != nil {
-			return err
-		}
+		err := rows.Scan(&name, &full)
 		into[name] = full
+		return err
 	}
-	return rows.Err()
+	return store.Each(ctx, tx, read, `SELECT bucket, full_at FROM partner_limits WHERE bucket IN (`+store.Binds(1, len(names))+`)`, args...)
 }
 
 func writeBuckets(ctx context.Context, tx store.Tx, names []string, full map[string]int64) error {
@@ -129,25 +124,16 @@ func writeBuckets(ctx context.Context, tx store.Tx, names []string, full map[str
 		args = append(args, name, full[name])
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO partner_limits (bucket, full_at) VALUES `+tuples(len(names), 2)+`
+		INSERT INTO partner_limits (bucket, full_at) VALUES `+pairs(len(names))+`
 		ON CONFLICT (bucket) DO UPDATE SET full_at = excluded.full_at`, args...)
 	return err
 }
 
-// tuples is "($1, $2), ($3, $4)" for two rows of two columns.
-func tuples(rows, columns int) string {
-	var b strings.Builder
-	for i := range rows * columns {
-		switch {
-		case i%columns > 0:
-			b.WriteString(", ")
-		case i > 0:
-			b.WriteString("), (")
-		default:
-			b.WriteByte('(')
-		}
-		fmt.Fprintf(&b, "$%d", i+1)
+// pairs is "($1, $2), ($3, $4)" for two rows of two columns.
+func pairs(rows int) string {
+	all := make([]string, rows)
+	for i := range all {
+		all[i] = "(" + store.Binds(2*i+1, 2) + ")"
 	}
-	b.WriteByte(')')
-	return b.String()
+	return strings.Join(all, ", ")
 }

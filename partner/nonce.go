@@ -3,6 +3,7 @@ package partner
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"time"
@@ -80,16 +81,11 @@ func (n *nonces) forget(now int64) {
 // follow reads what this process has not seen: the groups of others.
 func (n *nonces) follow(ctx context.Context, tx store.Tx, now int64) error {
 	n.forget(now)
-	rows, err := tx.Query(ctx, `SELECT number, nonces FROM partner_nonces WHERE number > $1 ORDER BY number`, n.seen)
-	if err != nil {
-		return fmt.Errorf("read nonces: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	read := func(rows *sql.Rows) error {
 		var number int64
 		var group []byte
 		if err := rows.Scan(&number, &group); err != nil {
-			return fmt.Errorf("read nonces: %w", err)
+			return err
 		}
 		for ; len(group) >= nonceSize; group = group[nonceSize:] {
 			one := nonce{binary.BigEndian.Uint64(group), int64(binary.BigEndian.Uint32(group[8:]))}
@@ -98,8 +94,9 @@ func (n *nonces) follow(ctx context.Context, tx store.Tx, now int64) error {
 			}
 		}
 		n.seen = number
+		return nil
 	}
-	if err := rows.Err(); err != nil {
+	if err := store.Each(ctx, tx, read, `SELECT number, nonces FROM partner_nonces WHERE number > $1 ORDER BY number`, n.seen); err != nil {
 		return fmt.Errorf("read nonces: %w", err)
 	}
 	return nil

@@ -26,33 +26,16 @@ func updateTerms(ctx context.Context, tx store.Tx, id string, t Terms) (int64, e
 }
 
 func selectPartners(ctx context.Context, tx store.Tx) ([]Partner, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT id, name, review_limit_cents, service_bp, partner_bp, broker_bp, referral_bp, created_at, suspended_at
-		FROM partners ORDER BY id`)
-	return collect(rows, err, func(p *Partner) error {
+	scan := func(rows *sql.Rows) (p Partner, err error) {
 		var created, suspended int64
 		r := &p.Terms.Rates
-		err := rows.Scan(&p.ID, &p.Name, &p.Terms.ReviewLimitCents, &r.Service, &r.Partner, &r.Broker, &r.Referral, &created, &suspended)
+		err = rows.Scan(&p.ID, &p.Name, &p.Terms.ReviewLimitCents, &r.Service, &r.Partner, &r.Broker, &r.Referral, &created, &suspended)
 		p.Created, p.Suspended = store.Time(created), store.Time(suspended)
-		return err
-	})
-}
-
-// collect reads and closes rows.
-func collect[T any](rows *sql.Rows, err error, scan func(*T) error) ([]T, error) {
-	if err != nil {
-		return nil, err
+		return p, err
 	}
-	defer rows.Close()
-	all := []T{}
-	for rows.Next() {
-		var one T
-		if err := scan(&one); err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
+	return store.Collect(ctx, tx, scan, `
+		SELECT id, name, review_limit_cents, service_bp, partner_bp, broker_bp, referral_bp, created_at, suspended_at
+		FROM partners ORDER BY id`)
 }
 
 func insertCredential(ctx context.Context, tx store.Tx, c Credential) error {
@@ -85,15 +68,15 @@ func standingOf(ctx context.Context, tx store.Tx, keyID string, now time.Time) (
 }
 
 func selectCredentials(ctx context.Context, tx store.Tx, partnerID string, now time.Time) ([]Credential, error) {
-	rows, err := tx.Query(ctx, `
+	scan := func(rows *sql.Rows) (c Credential, err error) {
+		var scopes string
+		var created, revoked int64
+		err = rows.Scan(&c.KeyID, &c.Partner, &c.Environment, &scopes, &created, &revoked, &c.Secrets)
+		c.Scopes, c.Created, c.Revoked = strings.Fields(scopes), store.Time(created), store.Time(revoked)
+		return c, err
+	}
+	return store.Collect(ctx, tx, scan, `
 		SELECT c.key_id, c.partner_id, c.environment, c.scopes, c.created_at, c.revoked_at,
 			(SELECT COUNT(*) FROM partner_secrets s WHERE s.key_id = c.key_id AND (s.ends_at = 0 OR s.ends_at > $1))
 		FROM partner_credentials c WHERE c.partner_id = $2 OR $2 = '' ORDER BY c.created_at, c.key_id`, store.Micros(now), partnerID)
-	return collect(rows, err, func(c *Credential) error {
-		var scopes string
-		var created, revoked int64
-		err := rows.Scan(&c.KeyID, &c.Partner, &c.Environment, &scopes, &created, &revoked, &c.Secrets)
-		c.Scopes, c.Created, c.Revoked = strings.Fields(scopes), store.Time(created), store.Time(revoked)
-		return err
-	})
 }

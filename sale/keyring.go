@@ -3,6 +3,7 @@ package sale
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"fmt"
 	"sync"
 	"time"
@@ -107,25 +108,20 @@ func (k *keyring) find(ctx context.Context, tx store.Tx, number int64) (quoteKey
 
 // load reads the table.
 func (k *keyring) load(ctx context.Context, tx store.Tx) ([]quoteKey, error) {
-	rows, err := tx.Query(ctx, `SELECT number, key, created_at FROM quote_keys ORDER BY number`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []quoteKey
-	for rows.Next() {
+	scan := func(rows *sql.Rows) (quoteKey, error) {
 		var key quoteKey
 		var created int64
-		if err := rows.Scan(&key.number, &key.key, &created); err != nil {
-			return nil, err
+		err := rows.Scan(&key.number, &key.key, &created)
+		if err != nil {
+			return quoteKey{}, err
 		}
 		if key.key, err = k.sealer.Open(key.key, sealContext); err != nil {
-			return nil, fmt.Errorf("open key %d for quotes: %w", key.number, err)
+			return quoteKey{}, fmt.Errorf("open key %d for quotes: %w", key.number, err)
 		}
 		key.created = store.Time(created)
-		all = append(all, key)
+		return key, nil
 	}
-	return all, rows.Err()
+	return store.Collect(ctx, tx, scan, `SELECT number, key, created_at FROM quote_keys ORDER BY number`)
 }
 
 // keep remembers what was read at a time, in ascending order, and returns the newest.

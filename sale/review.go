@@ -2,6 +2,7 @@ package sale
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"github.com/namewharf/namewharf/fqdn"
@@ -36,25 +37,21 @@ func (d *Service) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on
 
 // Flagged returns the domains whose sales wait for a person, in alphabetical order.
 func (d *Service) Flagged(ctx context.Context) ([]fqdn.Name, error) {
-	var all []fqdn.Name
-	err := d.cfg.DB.Read(ctx, func(tx store.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT domain FROM flagged_domains ORDER BY domain`)
+	scan := func(rows *sql.Rows) (fqdn.Name, error) {
+		text, err := store.ScanOne[string](rows)
 		if err != nil {
-			return err
+			return fqdn.Name{}, err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var text string
-			if err := rows.Scan(&text); err != nil {
-				return err
-			}
-			domain, err := fqdn.Parse(text)
-			if err != nil {
-				return fmt.Errorf("a flagged domain %w", err)
-			}
-			all = append(all, domain)
+		domain, err := fqdn.Parse(text)
+		if err != nil {
+			return fqdn.Name{}, fmt.Errorf("a flagged domain %w", err)
 		}
-		return rows.Err()
+		return domain, nil
+	}
+	var all []fqdn.Name
+	err := d.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		all, err = store.Collect(ctx, tx, scan, `SELECT domain FROM flagged_domains ORDER BY domain`)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list flagged domains: %w", err)

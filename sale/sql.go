@@ -105,27 +105,11 @@ func selectOrders(ctx context.Context, tx store.Tx, p Party, f Filter) ([]Order,
 		add("(created_at, id) < (?, ?)", f.After.At, f.After.ID)
 	}
 	args = append(args, f.Limit+1)
-	rows, err := tx.Query(ctx, `SELECT `+orderColumns+` FROM orders WHERE `+strings.Join(where, " AND ")+
+	return store.Collect(ctx, tx, scanOrderRow, `SELECT `+orderColumns+` FROM orders WHERE `+strings.Join(where, " AND ")+
 		fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
-	if err != nil {
-		return nil, err
-	}
-	return scanOrders(rows)
 }
 
-// scanOrders reads and closes the rows.
-func scanOrders(rows *sql.Rows) ([]Order, error) {
-	defer rows.Close()
-	all := []Order{}
-	for rows.Next() {
-		o, err := scanOrder(rows.Scan)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, o)
-	}
-	return all, rows.Err()
-}
+func scanOrderRow(rows *sql.Rows) (Order, error) { return scanOrder(rows.Scan) }
 
 // insertSteps appends steps to an order's timeline, numbered from first on.
 func insertSteps(ctx context.Context, tx store.Tx, order string, first int, steps ...Step) error {
@@ -150,22 +134,10 @@ func addTimelines(ctx context.Context, tx store.Tx, orders []*Order) error {
 	}
 	byID := make(map[string]*Order, len(orders))
 	args := make([]any, len(orders))
-	var binds strings.Builder
 	for i, o := range orders {
 		byID[o.PublicID], args[i] = o, o.PublicID
-		if i > 0 {
-			binds.WriteString(", ")
-		}
-		fmt.Fprintf(&binds, "$%d", i+1)
 	}
-	rows, err := tx.Query(ctx, `
-		SELECT order_id, at, type, status FROM order_timeline WHERE order_id IN (`+binds.String()+`)
-		ORDER BY order_id, version`, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	read := func(rows *sql.Rows) error {
 		var id string
 		var at int64
 		var s Step
@@ -174,8 +146,11 @@ func addTimelines(ctx context.Context, tx store.Tx, orders []*Order) error {
 		}
 		s.At = store.Time(at)
 		byID[id].Timeline = append(byID[id].Timeline, s)
+		return nil
 	}
-	return rows.Err()
+	return store.Each(ctx, tx, read, `
+		SELECT order_id, at, type, status FROM order_timeline WHERE order_id IN (`+store.Binds(1, len(orders))+`)
+		ORDER BY order_id, version`, args...)
 }
 
 func insertRefund(ctx context.Context, tx store.Tx, r Refund) error {
@@ -199,11 +174,7 @@ func flag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bool, at int64)
 // OrdersAfter returns up to limit orders of all parties whose ids are greater than after, in the order of their ids and
 // without timelines, for checks that look at everything within one snapshot.
 func OrdersAfter(ctx context.Context, tx store.Tx, after string, limit int) ([]Order, error) {
-	rows, err := tx.Query(ctx, `SELECT `+orderColumns+` FROM orders WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read all orders: %w", err)
-	}
-	all, err := scanOrders(rows)
+	all, err := store.Collect(ctx, tx, scanOrderRow, `SELECT `+orderColumns+` FROM orders WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read all orders: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -155,15 +154,11 @@ func (d *Service) act(ctx context.Context, tx store.Tx, id string, a Action, by 
 func move(ctx context.Context, tx store.Tx, id string, r rule, p Party, now time.Time) (Order, error) {
 	args := []any{id, r.to, r.review, store.Micros(now), TransferCompleted}
 	in := func(values ...string) string {
-		var b strings.Builder
-		for i, v := range values {
-			if i > 0 {
-				b.WriteString(", ")
-			}
+		first := len(args) + 1
+		for _, v := range values {
 			args = append(args, v)
-			fmt.Fprintf(&b, "$%d", len(args))
 		}
-		return "IN (" + b.String() + ")"
+		return "IN (" + store.Binds(first, len(values)) + ")"
 	}
 	where := "id = $1 AND status " + in(texts(r.from)...) + " AND review " + in(texts(r.reviews)...)
 	if r.model != "" {

@@ -16,27 +16,17 @@ func UnderWay(ctx context.Context, tx store.Tx, environment string, domains []st
 	if len(domains) == 0 {
 		return nil, nil
 	}
-	args, binds := []any{environment, Settled, Refunded, Cancelled}, ""
-	for i, d := range domains[:min(len(domains), maxUnderWay)] {
-		if i > 0 {
-			binds += ", "
-		}
+	args := []any{environment, Settled, Refunded, Cancelled}
+	domains = domains[:min(len(domains), maxUnderWay)]
+	first := len(args) + 1
+	for _, d := range domains {
 		args = append(args, d)
-		binds += fmt.Sprintf("$%d", len(args))
 	}
-	rows, err := tx.Query(ctx, `
+	listings, err = store.Collect(ctx, tx, store.ScanOne[string], `
 		SELECT DISTINCT listing_id FROM orders
-		WHERE environment = $1 AND status NOT IN ($2, $3, $4) AND domain IN (`+binds+`)`, args...)
+		WHERE environment = $1 AND status NOT IN ($2, $3, $4) AND domain IN (`+store.Binds(first, len(domains))+`)`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("look for orders under way: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("look for orders under way: %w", err)
-		}
-		listings = append(listings, id)
-	}
-	return listings, rows.Err()
+	return listings, nil
 }

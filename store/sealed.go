@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 )
@@ -19,21 +20,16 @@ type Sealed struct {
 func (s Sealed) Count(ctx context.Context, db *DB, head int) (map[string]int, error) {
 	var counts map[string]int
 	err := db.Read(ctx, func(tx Tx) error {
-		rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT substr(%[1]s, 1, %[2]d), COUNT(*) FROM %[3]s WHERE length(%[1]s) > 0 GROUP BY 1`, s.Column, head, s.Table))
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
 		counts = map[string]int{}
-		for rows.Next() {
+		read := func(rows *sql.Rows) error {
 			var begins []byte
 			var n int
-			if err := rows.Scan(&begins, &n); err != nil {
-				return err
-			}
+			err := rows.Scan(&begins, &n)
 			counts[string(begins)] = n
+			return err
 		}
-		return rows.Err()
+		return Each(ctx, tx, read, fmt.Sprintf(`SELECT substr(%[1]s, 1, %[2]d), COUNT(*) FROM %[3]s WHERE length(%[1]s) > 0 GROUP BY 1`,
+			s.Column, head, s.Table))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count what is sealed in %s: %w", s.Table, err)
@@ -104,34 +100,21 @@ func (s Sealed) next(ctx context.Context, tx Tx, head []byte, after []any) ([]se
 	if after != nil {
 		from = s.match(">", 2)
 	}
-	columns := strings.Join(s.Key, ", ")
-	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT %[1]s, %[2]s FROM %[3]s WHERE length(%[2]s) > 0 AND substr(%[2]s, 1, %[4]d) <> $1 AND %[5]s ORDER BY %[1]s LIMIT %[6]d`,
-		columns, s.Column, s.Table, len(head), from, resealAtOnce), append([]any{head}, after...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []sealedRow
-	for rows.Next() {
+	scan := func(rows *sql.Rows) (sealedRow, error) {
 		r := sealedRow{key: make([]any, len(s.Key))}
 		to := make([]any, 0, len(s.Key)+1)
 		for i := range r.key {
 			to = append(to, &r.key[i])
 		}
-		if err := rows.Scan(append(to, &r.value)...); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(append(to, &r.value)...)
 		r.value = bytes.Clone(r.value)
-		all = append(all, r)
+		return r, err
 	}
-	return all, rows.Err()
+	return Collect(ctx, tx, scan, fmt.Sprintf(`SELECT %[1]s, %[2]s FROM %[3]s WHERE length(%[2]s) > 0 AND substr(%[2]s, 1, %[4]d) <> $1 AND %[5]s ORDER BY %[1]s LIMIT %[6]d`,
+		strings.Join(s.Key, ", "), s.Column, s.Table, len(head), from, resealAtOnce), append([]any{head}, after...)...)
 }
 
 // match compares the key with parameters from the number on.
 func (s Sealed) match(operator string, from int) string {
-	parameters := make([]string, len(s.Key))
-	for i := range parameters {
-		parameters[i] = fmt.Sprintf("$%d", from+i)
-	}
-	return fmt.Sprintf("(%s) %s (%s)", strings.Join(s.Key, ", "), operator, strings.Join(parameters, ", "))
+	return fmt.Sprintf("(%s) %s (%s)", strings.Join(s.Key, ", "), operator, Binds(from, len(s.Key)))
 }

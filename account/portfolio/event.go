@@ -2,6 +2,7 @@ package portfolio
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -48,26 +49,22 @@ func (p *Portfolio) Log(ctx context.Context, account string, limit int) ([]Event
 
 // readEvents reads events of an account; which, and in what order, says the rest of the query with the binds from $2 on.
 func readEvents(ctx context.Context, tx store.Tx, account, rest string, args ...any) ([]Event, error) {
-	rows, err := tx.Query(ctx, `SELECT id, domain, kind, detail, at FROM portfolio_events WHERE account_id = $1 `+rest, append([]any{account}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []Event
-	for rows.Next() {
+	scan := func(rows *sql.Rows) (Event, error) {
 		e := Event{Account: account}
 		var domain string
 		var at int64
-		if err := rows.Scan(&e.ID, &domain, &e.Kind, &e.Detail, &at); err != nil {
-			return nil, err
+		err := rows.Scan(&e.ID, &domain, &e.Kind, &e.Detail, &at)
+		if err != nil {
+			return Event{}, err
 		}
 		if e.Domain, err = fqdn.Parse(domain); err != nil {
-			return nil, fmt.Errorf("the name of an event %w", err)
+			return Event{}, fmt.Errorf("the name of an event %w", err)
 		}
 		e.At = store.Time(at)
-		all = append(all, e)
+		return e, nil
 	}
-	return all, rows.Err()
+	return store.Collect(ctx, tx, scan, `SELECT id, domain, kind, detail, at FROM portfolio_events WHERE account_id = $1 `+rest,
+		append([]any{account}, args...)...)
 }
 
 // happened writes events of now.

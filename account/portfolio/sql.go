@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
@@ -25,18 +24,6 @@ func inParts[T any](all []T, f func(part []T) error) error {
 	return nil
 }
 
-// binds is "$first, …" for n binds.
-func binds(first, n int) string {
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "$%d", first+i)
-	}
-	return b.String()
-}
-
 func with(args []any, names []fqdn.Name) []any {
 	for _, n := range names {
 		args = append(args, n.String())
@@ -50,13 +37,9 @@ const claimColumns = `domain, status, proof, added_at, verified_at, registrar_id
 func claimsOf(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) ([]Claim, error) {
 	var all []Claim
 	err := inParts(names, func(part []fqdn.Name) error {
-		rows, err := tx.Query(ctx, `
+		some, err := store.Collect(ctx, tx, scanClaim, `
 			SELECT `+claimColumns+` FROM portfolio
-			WHERE account_id = $1 AND domain IN (`+binds(2, len(part))+`)`, with([]any{account}, part)...)
-		if err != nil {
-			return err
-		}
-		some, err := scanClaims(rows)
+			WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, with([]any{account}, part)...)
 		all = append(all, some...)
 		return err
 	})
@@ -65,37 +48,26 @@ func claimsOf(ctx context.Context, tx store.Tx, account string, names []fqdn.Nam
 
 // claimsAfter reads a page of the account's claims in the order of their names.
 func claimsAfter(ctx context.Context, tx store.Tx, account string, after fqdn.Name, limit int) ([]Claim, error) {
-	rows, err := tx.Query(ctx, `
+	return store.Collect(ctx, tx, scanClaim, `
 		SELECT `+claimColumns+` FROM portfolio
 		WHERE account_id = $1 AND domain > $2 ORDER BY domain LIMIT $3`, account, after.String(), limit)
-	if err != nil {
-		return nil, err
-	}
-	return scanClaims(rows)
 }
 
-// scanClaims reads and closes the rows.
-func scanClaims(rows *sql.Rows) ([]Claim, error) {
-	defer rows.Close()
-	var all []Claim
-	for rows.Next() {
-		var c Claim
-		var domain string
-		var added, verified, registered, expires, checked int64
-		r := &c.Registration
-		err := rows.Scan(&domain, &c.Status, &c.Proof, &added, &verified, &r.RegistrarID, &r.Registrar, &registered, &expires, &checked)
-		if err != nil {
-			return nil, err
-		}
-		name, err := fqdn.Parse(domain)
-		if err != nil {
-			return nil, fmt.Errorf("a claimed name %w", err)
-		}
-		c.Domain, c.Added, c.VerifiedAt = name, store.Time(added), store.Time(verified)
-		r.Created, r.Expires, c.CheckedAt = store.Time(registered), store.Time(expires), store.Time(checked)
-		all = append(all, c)
+func scanClaim(rows *sql.Rows) (Claim, error) {
+	var c Claim
+	var domain string
+	var added, verified, registered, expires, checked int64
+	r := &c.Registration
+	err := rows.Scan(&domain, &c.Status, &c.Proof, &added, &verified, &r.RegistrarID, &r.Registrar, &registered, &expires, &checked)
+	if err != nil {
+		return Claim{}, err
 	}
-	return all, rows.Err()
+	if c.Domain, err = fqdn.Parse(domain); err != nil {
+		return Claim{}, fmt.Errorf("a claimed name %w", err)
+	}
+	c.Added, c.VerifiedAt, c.CheckedAt = store.Time(added), store.Time(verified), store.Time(checked)
+	r.Created, r.Expires = store.Time(registered), store.Time(expires)
+	return c, nil
 }
 
 func count(ctx context.Context, tx store.Tx, account string) (n int, err error) {
@@ -113,7 +85,7 @@ func insertClaim(ctx context.Context, tx store.Tx, account string, c Claim) erro
 
 func deleteClaims(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
 	return inParts(names, func(part []fqdn.Name) error {
-		_, err := tx.Exec(ctx, `DELETE FROM portfolio WHERE account_id = $1 AND domain IN (`+binds(2, len(part))+`)`, with([]any{account}, part)...)
+		_, err := tx.Exec(ctx, `DELETE FROM portfolio WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, with([]any{account}, part)...)
 		return err
 	})
 }
@@ -123,7 +95,7 @@ func setVerified(ctx context.Context, tx store.Tx, account string, names []fqdn.
 	return inParts(names, func(part []fqdn.Name) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE portfolio SET status = 'verified', verified_at = $1, due_at = $1
-			WHERE account_id = $2 AND domain IN (`+binds(3, len(part))+`)`, with([]any{store.Micros(now), account}, part)...)
+			WHERE account_id = $2 AND domain IN (`+store.Binds(3, len(part))+`)`, with([]any{store.Micros(now), account}, part)...)
 		return err
 	})
 }
@@ -145,7 +117,7 @@ type owner struct {
 func ownersOf(ctx context.Context, tx store.Tx, names []fqdn.Name) ([]owner, error) {
 	var all []owner
 	err := inParts(names, func(part []fqdn.Name) error {
-		some, err := owners(ctx, tx, `domain IN (`+binds(1, len(part))+`)`, with(nil, part)...)
+		some, err := owners(ctx, tx, `domain IN (`+store.Binds(1, len(part))+`)`, with(nil, part)...)
 		all = append(all, some...)
 		return err
 	})
@@ -158,24 +130,17 @@ func due(ctx context.Context, tx store.Tx, now time.Time, limit int) ([]owner, e
 }
 
 func owners(ctx context.Context, tx store.Tx, where string, args ...any) ([]owner, error) {
-	rows, err := tx.Query(ctx, `SELECT account_id, domain FROM portfolio WHERE status = 'verified' AND `+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []owner
-	for rows.Next() {
-		var o owner
+	scan := func(rows *sql.Rows) (o owner, err error) {
 		var domain string
 		if err := rows.Scan(&o.account, &domain); err != nil {
-			return nil, err
+			return owner{}, err
 		}
 		if o.domain, err = fqdn.Parse(domain); err != nil {
-			return nil, fmt.Errorf("an owned name %w", err)
+			return owner{}, fmt.Errorf("an owned name %w", err)
 		}
-		all = append(all, o)
+		return o, nil
 	}
-	return all, rows.Err()
+	return store.Collect(ctx, tx, scan, `SELECT account_id, domain FROM portfolio WHERE status = 'verified' AND `+where, args...)
 }
 
 // setRegistration writes down what the registry said, and when it is to be asked again.

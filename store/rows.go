@@ -1,0 +1,57 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+)
+
+// Collect runs a query and returns what scan makes of each row. The slice is empty, not nil, where there are none.
+// Scan reads the row that it is called for, with rows.Scan.
+func Collect[T any](ctx context.Context, tx Tx, scan func(rows *sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	all := []T{}
+	err := Each(ctx, tx, func(rows *sql.Rows) error {
+		one, err := scan(rows)
+		all = append(all, one)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Each runs a query and calls read for each row, until read fails. Read scans the row with rows.Scan; whatever it
+// scans into [sql.RawBytes] is valid until it returns.
+func Each(ctx context.Context, tx Tx, read func(rows *sql.Rows) error, query string, args ...any) error {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// ScanOne reads the only column of a row, as the scan function of [Collect].
+func ScanOne[T any](rows *sql.Rows) (value T, err error) {
+	err = rows.Scan(&value)
+	return value, err
+}
+
+// Binds is the text "$first, $first+1, …" with n placeholders, for a list of values in a statement.
+func Binds(first, n int) string {
+	b := make([]byte, 0, 6*n)
+	for i := range n {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, '$')
+		b = strconv.AppendInt(b, int64(first+i), 10)
+	}
+	return string(b)
+}
