@@ -10,9 +10,9 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A round is what a courier does with the database in one go. Claims are read first, on a snapshot that is in nobody's
-// way, and then written for those deliveries that no other process took meanwhile, in one transaction with all that the
-// dispatcher has to write.
+// A batch is the work of a dispatcher that shares one read and one transaction. It reads the deliveries to claim on a
+// snapshot, which takes no locks. In one transaction it then claims those of them that no other process has claimed
+// meanwhile, and writes all that the dispatcher has to write.
 type batch struct {
 	log *Log
 	now time.Time
@@ -20,13 +20,13 @@ type batch struct {
 	outcomes []outcome // to write
 	unsent   []unsent
 	touches  map[Stream]touched
-	claims   []claimed // to claim for
-	poll     bool      // for streams that have something to send
-	sweep    bool      // for endpoints to switch off
+	claims   []claimed
+	poll     bool // whether to look for streams with deliveries due
+	sweep    bool // whether to look for endpoints to disable
 
-	found []Stream // that have something to send
-	idle  []Stream // that are to be switched off
-	off   []Stream // that were
+	found []Stream // with deliveries due
+	idle  []Stream // with endpoints to disable
+	off   []Stream // with endpoints that were disabled
 	err   error
 }
 
@@ -36,13 +36,13 @@ type unsent struct {
 	numbers []int64
 }
 
-// touched is what to note at an endpoint; a zero time is nothing.
+// touched is when deliveries to an endpoint last succeeded and failed; a zero time changes nothing.
 type touched struct{ success, failure time.Time }
 
-// claimed is what a round claims for a lane.
+// claimed is what a batch claims for an endpoint queue.
 type claimed struct {
 	queue *endpointQueue
-	asked int
+	asked int // most deliveries to claim
 	to    target
 	rows  []deliveryRow
 	until time.Time
@@ -50,32 +50,32 @@ type claimed struct {
 	err   error // of opening the secrets; nothing is claimed then
 }
 
-// do reads and writes.
-func (r *batch) do(ctx context.Context) error {
-	// In this order, processes that claim at once wait for one another and not in a circle.
-	slices.SortFunc(r.claims, func(a, b claimed) int { return a.queue.stream.compare(b.queue.stream) })
-	slices.SortFunc(r.outcomes, func(a, b outcome) int {
+// do runs the batch.
+func (b *batch) do(ctx context.Context) error {
+	// All processes lock rows in this order, so that they cannot deadlock.
+	slices.SortFunc(b.claims, func(a, b claimed) int { return a.queue.stream.compare(b.queue.stream) })
+	slices.SortFunc(b.outcomes, func(a, b outcome) int {
 		return cmp.Or(a.stream.compare(b.stream), cmp.Compare(a.number, b.number))
 	})
-	if r.poll || len(r.claims) > 0 {
-		if err := r.log.cfg.DB.Read(ctx, func(tx store.Tx) error { return r.read(ctx, tx) }); err != nil {
+	if b.poll || len(b.claims) > 0 {
+		if err := b.log.cfg.DB.Read(ctx, func(tx store.Tx) error { return b.read(ctx, tx) }); err != nil {
 			return fmt.Errorf("read deliveries: %w", err)
 		}
 	}
-	if !r.writes() {
+	if !b.writes() {
 		return nil
 	}
-	candidates := make([][]deliveryRow, len(r.claims))
-	for i, g := range r.claims {
-		candidates[i] = g.rows
+	candidates := make([][]deliveryRow, len(b.claims))
+	for i, c := range b.claims {
+		candidates[i] = c.rows
 	}
-	err := r.log.cfg.DB.Tx(ctx, func(tx store.Tx) error {
-		r.off = nil
-		if err := r.settle(ctx, tx); err != nil {
+	err := b.log.cfg.DB.Tx(ctx, func(tx store.Tx) error {
+		b.off = nil
+		if err := b.settle(ctx, tx); err != nil {
 			return err
 		}
-		for i := range r.claims {
-			if err := r.claim(ctx, tx, &r.claims[i], candidates[i]); err != nil {
+		for i := range b.claims {
+			if err := b.claim(ctx, tx, &b.claims[i], candidates[i]); err != nil {
 				return err
 			}
 		}
@@ -91,35 +91,35 @@ func (s Stream) compare(t Stream) int {
 	return cmp.Or(cmp.Compare(s.Partner, t.Partner), cmp.Compare(s.Environment, t.Environment))
 }
 
-// read finds what to claim and, if that is wanted, what else there is to do.
-func (r *batch) read(ctx context.Context, tx store.Tx) (err error) {
-	for i := range r.claims {
-		if err := r.candidates(ctx, tx, &r.claims[i]); err != nil {
+// read finds the deliveries to claim and, where asked to, the streams with deliveries due and the endpoints to disable.
+func (b *batch) read(ctx context.Context, tx store.Tx) (err error) {
+	for i := range b.claims {
+		if err := b.candidates(ctx, tx, &b.claims[i]); err != nil {
 			return err
 		}
 	}
-	if r.poll {
-		if r.found, err = waiting(ctx, tx, r.now); err != nil {
+	if b.poll {
+		if b.found, err = waiting(ctx, tx, b.now); err != nil {
 			return err
 		}
 	}
-	if r.sweep {
-		r.idle, err = dueToDisable(ctx, tx, r.now)
+	if b.sweep {
+		b.idle, err = dueToDisable(ctx, tx, b.now)
 	}
 	return err
 }
 
-// candidates reads what is due of a lane, and where it goes.
-func (r *batch) candidates(ctx context.Context, tx store.Tx, g *claimed) error {
-	row, found, err := endpointOf(ctx, tx, g.queue.stream)
+// candidates reads the due deliveries of an endpoint queue, and their target.
+func (b *batch) candidates(ctx context.Context, tx store.Tx, c *claimed) error {
+	row, found, err := endpointOf(ctx, tx, c.queue.stream)
 	if err != nil || !found || !row.active {
 		return err
 	}
-	if g.to, g.err = r.log.target(g.queue.stream, row, r.now); g.err != nil {
-		return nil // of this endpoint alone
+	if c.to, c.err = b.log.target(c.queue.stream, row, b.now); c.err != nil {
+		return nil // other endpoints are not affected
 	}
-	g.rows, err = dueDeliveries(ctx, tx, g.queue.stream, r.now, g.asked)
-	g.more = len(g.rows) == g.asked
+	c.rows, err = dueDeliveries(ctx, tx, c.queue.stream, b.now, c.asked)
+	c.more = len(c.rows) == c.asked
 	return err
 }
 
@@ -142,23 +142,23 @@ func (l *Log) target(s Stream, row endpointRow, now time.Time) (target, error) {
 	return to, nil
 }
 
-func (r *batch) writes() bool {
-	return len(r.outcomes)+len(r.unsent)+len(r.idle) > 0 ||
-		slices.ContainsFunc(r.claims, func(g claimed) bool { return len(g.rows) > 0 })
+func (b *batch) writes() bool {
+	return len(b.outcomes)+len(b.unsent)+len(b.idle) > 0 ||
+		slices.ContainsFunc(b.claims, func(c claimed) bool { return len(c.rows) > 0 })
 }
 
-// settle writes what came of attempts, gives claims back, and switches endpoints off.
-func (r *batch) settle(ctx context.Context, tx store.Tx) error {
-	if err := settle(ctx, tx, r.outcomes); err != nil {
+// settle writes the outcomes of attempts, releases claims, and disables endpoints.
+func (b *batch) settle(ctx context.Context, tx store.Tx) error {
+	if err := settle(ctx, tx, b.outcomes); err != nil {
 		return err
 	}
-	for _, u := range r.unsent {
+	for _, u := range b.unsent {
 		if err := unclaim(ctx, tx, u.stream, u.numbers); err != nil {
 			return err
 		}
 	}
-	off := slices.Clone(r.idle)
-	for s, t := range r.touches {
+	off := slices.Clone(b.idle)
+	for s, t := range b.touches {
 		if err := touch(ctx, tx, s, t.success, t.failure); err != nil {
 			return err
 		}
@@ -167,29 +167,29 @@ func (r *batch) settle(ctx context.Context, tx store.Tx) error {
 		}
 	}
 	for _, s := range off {
-		done, err := switchOff(ctx, tx, s, r.now)
+		done, err := switchOff(ctx, tx, s, b.now)
 		if err != nil {
 			return err
 		}
 		if done {
-			r.off = append(r.off, s)
+			b.off = append(b.off, s)
 		}
 	}
 	return nil
 }
 
-// claim marks the candidates as being worked on, and keeps those that nobody else took.
-func (r *batch) claim(ctx context.Context, tx store.Tx, g *claimed, candidates []deliveryRow) error {
+// claim claims the candidates, except those that another process has claimed.
+func (b *batch) claim(ctx context.Context, tx store.Tx, c *claimed, candidates []deliveryRow) error {
 	numbers := make([]int64, len(candidates))
 	for i, row := range candidates {
 		numbers[i] = row.number
 	}
 	slices.Sort(numbers)
-	g.until = r.now.Add(claimLife)
-	got, err := claim(ctx, tx, g.queue.stream, numbers, r.now, g.until)
+	c.until = b.now.Add(claimLife)
+	got, err := claim(ctx, tx, c.queue.stream, numbers, b.now, c.until)
 	if err != nil {
 		return err
 	}
-	g.rows = slices.DeleteFunc(slices.Clone(candidates), func(row deliveryRow) bool { return !got[row.number] })
+	c.rows = slices.DeleteFunc(slices.Clone(candidates), func(row deliveryRow) bool { return !got[row.number] })
 	return nil
 }

@@ -35,7 +35,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 // appendAtOnce appends n events in one transaction.
-func (d *desk) appendAtOnce(s event.Stream, n int) {
+func (d *fixture) appendAtOnce(s event.Stream, n int) {
 	d.Helper()
 	data := map[string]any{"order": map[string]any{
 		"public_id": "ord_06bq2k00000000000000000000", "domain": "brewhaven.example", "status": "EXTERNALLY_PAID",

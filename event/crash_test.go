@@ -17,9 +17,9 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// crashVariable makes the test binary the victim of TestKilledCourierLosesNothing: its value is a directory or a
+// crashVariable makes the test binary the victim of TestKilledDispatcherLosesNothing: its value is a directory or a
 // database URL.
-const crashVariable = "NAMEWHARF_TEST_COURIER"
+const crashVariable = "NAMEWHARF_TEST_DISPATCHER"
 
 func TestMain(m *testing.M) {
 	if where := os.Getenv(crashVariable); where != "" {
@@ -65,9 +65,9 @@ func workUntilKilled(where string) {
 	wg.Wait()
 }
 
-// TestKilledCourierLosesNothing kills a process that appends and sends, three times. Whatever was committed is in the
+// TestKilledDispatcherLosesNothing kills a process that appends and sends, three times. Whatever was committed is in the
 // history and arrives, and nothing else does.
-func TestKilledCourierLosesNothing(t *testing.T) {
+func TestKilledDispatcherLosesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		r := newReceiver(t, nil)
@@ -83,7 +83,7 @@ func TestKilledCourierLosesNothing(t *testing.T) {
 		if db.Engine() == store.SQLite {
 			db = storetest.Open(t, cfg)
 		}
-		d := newDesk(t, db, func(c *event.Config) { // for which the claims of the dead have expired
+		d := newFixture(t, db, func(c *event.Config) { // for which the claims of the dead have expired
 			c.Now = func() time.Time { return time.Now().Add(time.Minute) }
 		})
 		history := ids(d.history(acme))

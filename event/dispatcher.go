@@ -7,54 +7,54 @@ import (
 	"time"
 )
 
-// How the courier goes about its work.
+// Periods and limits of the dispatcher.
 const (
 	pollEvery     = 250 * time.Millisecond // for what other processes appended, and what became due
-	sweepEvery    = time.Minute            // for endpoints to switch off
+	sweepEvery    = time.Minute            // for endpoints to disable
 	touchEvery    = time.Minute            // how often a success is noted at the endpoint
 	claimLife     = 30 * time.Second       // deliveries of a process that died are taken over after this
 	claimSlack    = 2 * attemptTime        // an attempt begins only with this much of the claim left
-	batchQueues   = 16                     // claims for which one round claims
-	batchSlow     = 4                      // slow ones among them, and lanes whose claims it gives back
-	batchOutcomes = 128                    // outcomes that one round writes
+	batchQueues   = 16                     // endpoint queues for which one batch claims
+	batchSlow     = 4                      // slow ones among them, and queues whose claims it releases
+	batchOutcomes = 128                    // outcomes that one batch writes
 	unsettled     = 4096                   // outcomes that may wait to be written; with more, nothing is sent
 )
 
-// Deliver is the courier: it sends what is due until ctx ends, then finishes the attempts that are under way, and
-// returns once their outcomes are written. It fails with what kept it from writing them; those events are sent again. A
-// process runs one courier a Log.
+// Deliver runs the dispatcher. It sends what is due until ctx ends, then finishes the attempts that are under way, and
+// returns once their outcomes are written. An error means that some outcomes could not be written; those events are sent
+// again. A process runs one dispatcher for each Log.
 func (l *Log) Deliver(ctx context.Context) error {
-	c := &dispatcher{
+	d := &dispatcher{
 		log: l, ctx: ctx, work: context.WithoutCancel(ctx), poll: true,
 		queues: map[Stream]*endpointQueue{}, fast: &pool{size: fastPool}, slow: &pool{size: slowPool},
 		finished: make(chan result, 64), batches: make(chan *batch),
 	}
 	defer l.out.Close()
-	return c.run()
+	return d.run()
 }
 
-// A courier is the state of [Log.Deliver]. One goroutine owns it. Others send, and one at a time does a [round] with the
-// database: whatever comes up meanwhile shares the next one.
+// A dispatcher is the state of [Log.Deliver]. One goroutine owns it. Others send, and one at a time runs a [batch] with
+// the database; the work that comes up meanwhile goes into the next batch.
 type dispatcher struct {
 	log  *Log
 	ctx  context.Context // ends when nothing more may begin
 	work context.Context // of what has begun
 
 	queues     map[Stream]*endpointQueue
-	needClaim  []*endpointQueue // claims for which to claim
+	needClaim  []*endpointQueue // queues to claim for
 	fast, slow *pool
 	queued     int // deliveries claimed and not begun
 	sending    int
 	finished   chan result
 
 	outcomes []outcome // to be written
-	unsent   []unsent  // claims to give back
-	poll     bool      // for streams that have something to send
+	unsent   []unsent  // claims to release
+	poll     bool      // the next batch looks for streams with deliveries due
 	swept    time.Time
 	inBatch  bool
-	batches  chan *batch // that are over
+	batches  chan *batch // that ended
 	failing  bool        // the database
-	resting  bool        // it is left alone until the next tick
+	resting  bool        // no batch begins until the next tick
 
 	wg sync.WaitGroup
 }
@@ -67,119 +67,120 @@ type result struct {
 	took    time.Duration
 }
 
-// run is the courier's loop.
-func (c *dispatcher) run() error {
+// run is the loop of the dispatcher.
+func (d *dispatcher) run() error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
-	for c.ctx.Err() == nil {
-		c.startBatch()
+	for d.ctx.Err() == nil {
+		d.startBatch()
 		select {
-		case <-c.ctx.Done():
+		case <-d.ctx.Done():
 		case <-ticker.C:
-			c.poll, c.resting = true, false
-		case <-c.log.wake:
-			for _, s := range c.log.takeWoken() {
-				c.requestClaim(c.queueOf(s))
+			d.poll, d.resting = true, false
+		case <-d.log.wake:
+			for _, s := range d.log.takeWoken() {
+				d.requestClaim(d.queueOf(s))
 			}
-		case r := <-c.batches:
-			c.endBatch(r)
-		case r := <-c.finished:
-			c.endAttempt(r)
+		case b := <-d.batches:
+			d.endBatch(b)
+		case r := <-d.finished:
+			d.endAttempt(r)
 		}
 	}
-	return c.stop()
+	return d.stop()
 }
 
-// stop waits for what is under way, writes what came of it, and gives back what was not begun.
-func (c *dispatcher) stop() error {
+// stop waits for the attempts under way, writes their outcomes, and releases the other claims.
+func (d *dispatcher) stop() error {
 	var err error
-	c.needClaim, c.poll, c.resting = nil, false, false
-	for _, l := range c.queues {
-		c.giveBack(l)
+	d.needClaim, d.poll, d.resting = nil, false, false
+	for _, q := range d.queues {
+		d.giveBack(q)
 	}
 	for {
-		c.needClaim = nil
+		d.needClaim = nil
 		if err == nil {
-			c.startBatch()
+			d.startBatch()
 		}
-		if c.sending == 0 && !c.inBatch {
+		if d.sending == 0 && !d.inBatch {
 			break
 		}
 		select {
-		case r := <-c.batches:
-			c.endBatch(r)
-			err = r.err
-			for _, g := range r.claims {
-				c.giveBack(g.queue)
+		case b := <-d.batches:
+			d.endBatch(b)
+			err = b.err
+			for _, c := range b.claims {
+				d.giveBack(c.queue)
 			}
-		case r := <-c.finished:
-			c.sending--
-			c.outcomes = append(c.outcomes, r.outcome)
+		case r := <-d.finished:
+			d.sending--
+			d.outcomes = append(d.outcomes, r.outcome)
 		}
 	}
-	c.wg.Wait()
+	d.wg.Wait()
 	if err != nil {
-		return fmt.Errorf("the outcomes of %d attempts are not written: %w", len(c.outcomes), err)
+		return fmt.Errorf("the outcomes of %d attempts are not written: %w", len(d.outcomes), err)
 	}
 	return nil
 }
 
-// startBatch begins a round with the database, if there is something to do there and none is under way.
-func (c *dispatcher) startBatch() {
-	if c.inBatch || c.resting {
+// startBatch begins a batch, if there is work for one and none is under way.
+func (d *dispatcher) startBatch() {
+	if d.inBatch || d.resting {
 		return
 	}
-	r := &batch{log: c.log, poll: c.poll, now: c.log.cfg.Now()}
-	r.sweep = r.poll && r.now.Sub(c.swept).Abs() >= sweepEvery
-	r.claims = c.takeNeedingClaim()
-	n := min(len(c.outcomes), batchOutcomes)
-	r.outcomes = c.outcomes[:n:n]
-	c.outcomes = append([]outcome(nil), c.outcomes[n:]...)
-	n = min(len(c.unsent), batchSlow)
-	r.unsent = c.unsent[:n:n]
-	c.unsent = append([]unsent(nil), c.unsent[n:]...)
-	if len(r.claims)+len(r.outcomes)+len(r.unsent) == 0 && !r.poll {
+	b := &batch{log: d.log, poll: d.poll, now: d.log.cfg.Now()}
+	b.sweep = b.poll && b.now.Sub(d.swept).Abs() >= sweepEvery
+	b.claims = d.takeNeedingClaim()
+	n := min(len(d.outcomes), batchOutcomes)
+	b.outcomes = d.outcomes[:n:n]
+	d.outcomes = append([]outcome(nil), d.outcomes[n:]...)
+	n = min(len(d.unsent), batchSlow)
+	b.unsent = d.unsent[:n:n]
+	d.unsent = append([]unsent(nil), d.unsent[n:]...)
+	if len(b.claims)+len(b.outcomes)+len(b.unsent) == 0 && !b.poll {
 		return
 	}
-	r.touches = c.touches(r.outcomes, r.now)
-	c.inBatch, c.poll = true, false
-	c.wg.Go(func() {
-		r.err = r.do(c.work)
-		c.batches <- r
+	b.touches = d.touches(b.outcomes, b.now)
+	d.inBatch, d.poll = true, false
+	d.wg.Go(func() {
+		b.err = b.do(d.work)
+		d.batches <- b
 	})
 }
 
-// takeNeedingClaim takes the lanes for which to claim now: few slow ones, so that a round is short for the others.
-func (c *dispatcher) takeNeedingClaim() []claimed {
+// takeNeedingClaim takes the queues to claim for now. Few of them are slow, so that the batch is short for the others.
+func (d *dispatcher) takeNeedingClaim() []claimed {
 	var asked []claimed
-	later, slow := c.needClaim[:0], 0
-	for _, l := range c.needClaim {
-		n := c.claimSize(l)
-		if n <= 0 || len(asked) == batchQueues || l.slow && slow == batchSlow || len(c.outcomes) > unsettled {
-			later = append(later, l)
+	later, slow := d.needClaim[:0], 0
+	for _, q := range d.needClaim {
+		n := d.claimSize(q)
+		if n <= 0 || len(asked) == batchQueues || q.slow && slow == batchSlow || len(d.outcomes) > unsettled {
+			later = append(later, q)
 			continue
 		}
-		if l.slow {
+		if q.slow {
 			slow++
 		}
-		l.needsClaim = false
-		asked = append(asked, claimed{queue: l, asked: n})
+		q.needsClaim = false
+		asked = append(asked, claimed{queue: q, asked: n})
 	}
-	clear(c.needClaim[len(later):])
-	c.needClaim = later
+	clear(d.needClaim[len(later):])
+	d.needClaim = later
 	return asked
 }
 
-// touches is what to note at the endpoints of a batch: every delivery that was given up, and successes now and then.
-func (c *dispatcher) touches(batch []outcome, now time.Time) map[Stream]touched {
+// touches is what to note at the endpoints of the outcomes: every delivery that failed for good, and one success in each
+// [touchEvery].
+func (d *dispatcher) touches(outcomes []outcome, now time.Time) map[Stream]touched {
 	all := map[Stream]touched{}
-	for _, o := range batch {
-		t, l := all[o.stream], c.queueOf(o.stream)
+	for _, o := range outcomes {
+		t, q := all[o.stream], d.queueOf(o.stream)
 		switch {
 		case o.status == Failed:
 			t.failure = now
-		case o.status == Delivered && now.Sub(l.touched).Abs() >= touchEvery:
-			t.success, l.touched = now, now
+		case o.status == Delivered && now.Sub(q.touched).Abs() >= touchEvery:
+			t.success, q.touched = now, now
 		default:
 			continue
 		}
@@ -188,75 +189,76 @@ func (c *dispatcher) touches(batch []outcome, now time.Time) map[Stream]touched 
 	return all
 }
 
-// endBatch takes in what a round claimed and found out.
-func (c *dispatcher) endBatch(r *batch) {
-	c.inBatch = false
-	c.database(r.err)
-	if r.err != nil { // what it was to write is written later, what it was to claim is found again
-		c.outcomes = append(c.outcomes, r.outcomes...)
-		c.unsent = append(c.unsent, r.unsent...)
-		c.poll = true
+// endBatch takes over what a batch claimed and found.
+func (d *dispatcher) endBatch(b *batch) {
+	d.inBatch = false
+	d.database(b.err)
+	if b.err != nil { // a later batch writes the outcomes, and finds the deliveries again
+		d.outcomes = append(d.outcomes, b.outcomes...)
+		d.unsent = append(d.unsent, b.unsent...)
+		d.poll = true
 		return
 	}
-	for _, g := range r.claims {
-		c.take(g)
+	for _, c := range b.claims {
+		d.take(c)
 	}
-	for _, s := range r.found {
-		c.requestClaim(c.queueOf(s))
+	for _, s := range b.found {
+		d.requestClaim(d.queueOf(s))
 	}
-	if r.sweep {
-		c.swept = r.now
-		c.forget()
+	if b.sweep {
+		d.swept = b.now
+		d.forget()
 	}
-	for _, s := range r.off {
-		c.log.cfg.Logger.Info("webhook switched off: nothing was delivered for days", "partner", s.Partner, "environment", s.Environment)
+	for _, s := range b.off {
+		d.log.cfg.Logger.Info("webhook switched off: nothing was delivered for days", "partner", s.Partner, "environment", s.Environment)
 	}
-	c.startWaiting(c.fast) // what waited because too many outcomes did
-	c.startWaiting(c.slow)
+	d.startWaiting(d.fast) // what waited because too many outcomes did
+	d.startWaiting(d.slow)
 }
 
-// take puts what was claimed for a lane into its queue.
-func (c *dispatcher) take(g claimed) {
-	l := g.queue
-	if (g.err != nil) != l.broken {
-		l.broken = g.err != nil
-		c.log.cfg.Logger.Error("webhook secrets", "partner", l.stream.Partner, "environment", l.stream.Environment, "error", g.err)
+// take appends claimed deliveries to their endpoint queue.
+func (d *dispatcher) take(c claimed) {
+	q := c.queue
+	if (c.err != nil) != q.broken {
+		q.broken = c.err != nil
+		d.log.cfg.Logger.Error("webhook secrets", "partner", q.stream.Partner, "environment", q.stream.Environment, "error", c.err)
 	}
-	for _, row := range g.rows {
-		l.pending = append(l.pending, queued{row: row, to: g.to, until: g.until})
+	for _, row := range c.rows {
+		q.pending = append(q.pending, queued{row: row, to: c.to, until: c.until})
 	}
-	c.queued += len(g.rows)
-	if g.more {
-		c.requestClaim(l)
+	d.queued += len(c.rows)
+	if c.more {
+		d.requestClaim(q)
 	}
-	c.start(l)
+	d.start(q)
 }
 
-// endAttempt takes in an attempt, and begins the next ones.
-func (c *dispatcher) endAttempt(r result) {
-	c.sending--
+// endAttempt takes over the outcome of an attempt, and begins the next ones.
+func (d *dispatcher) endAttempt(r result) {
+	d.sending--
 	r.pool.used--
-	l := r.queue
-	l.running--
-	l.adapt(r.took)
-	if l.slow {
-		c.giveBack(l)
+	q := r.queue
+	q.running--
+	q.adapt(r.took)
+	if q.slow {
+		d.giveBack(q)
 	}
-	c.outcomes = append(c.outcomes, r.outcome)
-	c.start(l)
-	c.startWaiting(r.pool)
+	d.outcomes = append(d.outcomes, r.outcome)
+	d.start(q)
+	d.startWaiting(r.pool)
 }
 
-// database notes how the database does. After a failure it is left alone until the next tick.
-func (c *dispatcher) database(err error) {
+// database logs when the database begins to fail and when it recovers. After a failure no batch begins until the next
+// tick.
+func (d *dispatcher) database(err error) {
 	switch {
 	case err != nil:
-		c.resting = true
-		if !c.failing {
-			c.log.cfg.Logger.Error("webhooks stand still", "error", err)
+		d.resting = true
+		if !d.failing {
+			d.log.cfg.Logger.Error("webhook delivery is interrupted: the database fails", "error", err)
 		}
-	case c.failing:
-		c.log.cfg.Logger.Info("webhooks go on")
+	case d.failing:
+		d.log.cfg.Logger.Info("webhook delivery goes on")
 	}
-	c.failing = err != nil
+	d.failing = err != nil
 }

@@ -29,7 +29,7 @@ func mac(key, text string) []byte {
 	return h.Sum(nil)
 }
 
-// wantSigned holds the headers of a request against what a receiver with the secret computes from the bytes it got.
+// wantSigned checks the headers of a request as a receiver with the secret would.
 func wantSigned(t *testing.T, r request, secret, standardKey string) {
 	t.Helper()
 	if got, want := r.Get("X-Service-Signature"), hex.EncodeToString(mac(secret, string(r.Body))); got != want {
@@ -44,7 +44,7 @@ func wantSigned(t *testing.T, r request, secret, standardKey string) {
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		r := newReceiver(t, nil)
 		d.register(acme, r.URL)
 		var e event.Event
@@ -76,7 +76,7 @@ func TestWhatIsSent(t *testing.T) {
 		if sent, err := strconv.ParseInt(got.Get("Webhook-Timestamp"), 10, 64); err != nil || math.Abs(time.Since(time.Unix(sent, 0)).Seconds()) > 60 {
 			t.Errorf("webhook-timestamp: got %s, want now", got.Get("Webhook-Timestamp"))
 		}
-		// The history tells the same.
+		// The history has the same event.
 		if h, err := json.Marshal(d.history(acme)[0].Data); err != nil || !strings.Contains(want, string(h)) {
 			t.Errorf("history: got %s, error %v; want the data of %s", h, err, want)
 		}
@@ -86,7 +86,7 @@ func TestWhatIsSent(t *testing.T) {
 func TestReplacedSecretSignsForADay(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		r := newReceiver(t, nil)
 		key := "sixteen bytes ok"
 		second := "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
@@ -166,7 +166,7 @@ var spans = []time.Duration{
 func TestScheduleByTheTestClock(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		var mended atomic.Bool
 		r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 			if !mended.Load() {
@@ -233,7 +233,7 @@ func TestScheduleByTheTestClock(t *testing.T) {
 func TestSuccessKeepsAnEndpointOn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		r := newReceiver(t, func(w http.ResponseWriter, req *http.Request) {
 			if req.Header.Get("X-Service-Event-Type") != event.TestType {
 				w.WriteHeader(http.StatusGone)
@@ -261,7 +261,7 @@ func TestSuccessKeepsAnEndpointOn(t *testing.T) {
 func TestEndpointComesAndGoes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		r := newReceiver(t, nil)
 		_, err := d.Endpoint(t.Context(), acme)
 		wantCode(t, "read before", err, fault.NotFound)
@@ -344,11 +344,11 @@ func TestDeliveriesInPages(t *testing.T) {
 	})
 }
 
-// TestTwoCouriersShareTheWork runs two on one database: nothing is sent twice, and each has a part in it.
-func TestTwoCouriersShareTheWork(t *testing.T) {
+// TestTwoDispatchersShareTheWork runs two on one database: nothing is sent twice, and each has a part in it.
+func TestTwoDispatchersShareTheWork(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
-		a, b := newDesk(t, storetest.Open(t, cfg)), newDesk(t, storetest.Open(t, cfg))
+		a, b := newFixture(t, storetest.Open(t, cfg)), newFixture(t, storetest.Open(t, cfg))
 		r := newReceiver(t, nil)
 		var sent []event.Event
 		for i := range 4 {
@@ -373,7 +373,7 @@ func TestTwoCouriersShareTheWork(t *testing.T) {
 	})
 }
 
-func TestCourierEndsInOrder(t *testing.T) {
+func TestDispatcherShutsDown(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		began, answer := make(chan struct{}, 100), make(chan struct{})
@@ -381,7 +381,7 @@ func TestCourierEndsInOrder(t *testing.T) {
 			began <- struct{}{}
 			<-answer
 		})
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		d.register(acme, r.URL)
 		sent := d.append(acme, 30)
 		for range 4 {
@@ -389,10 +389,10 @@ func TestCourierEndsInOrder(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- d.close() }()
-		time.Sleep(50 * time.Millisecond) // more likely than not, the courier knows by now; if not, the test shows less
+		time.Sleep(50 * time.Millisecond) // more likely than not, the dispatcher knows by now; if not, the test shows less
 		close(answer)
 		if err := <-ended; err != nil {
-			t.Fatalf("the courier ended with: %v", err)
+			t.Fatalf("the dispatcher ended with: %v", err)
 		}
 		got := len(r.got())
 		done := 0
@@ -404,8 +404,8 @@ func TestCourierEndsInOrder(t *testing.T) {
 		if done != got {
 			t.Errorf("%d events were sent, and %d are written down as delivered", got, done)
 		}
-		// What was claimed and not begun is given back: the next courier need not wait for the claims to expire.
-		next := newDesk(t, db)
+		// Claims without an attempt are released: the next dispatcher does not wait for them to expire.
+		next := newFixture(t, db)
 		r.want(t, len(sent))
 		for _, e := range sent {
 			next.wantDelivery(acme, e.ID, event.Delivered, 1)
@@ -426,7 +426,7 @@ func (f forgetful) Open(sealed, context []byte) ([]byte, error) {
 func TestLostKeyStopsOneEndpointOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db, func(c *event.Config) { c.Secrets = forgetful{c.Secrets} })
+		d := newFixture(t, db, func(c *event.Config) { c.Secrets = forgetful{c.Secrets} })
 		r := newReceiver(t, nil)
 		d.register(acme, r.URL)
 		d.register(sandbox, r.URL)

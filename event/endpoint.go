@@ -24,7 +24,7 @@ const (
 	SecretGrace = 24 * time.Hour // a replaced secret signs beside its successor for this long
 )
 
-// switchOffAfter is how long nothing may have succeeded for a failed delivery to switch its endpoint off.
+// switchOffAfter is the time without a successful delivery after which a failed one disables the endpoint.
 const switchOffAfter = 5 * 24 * time.Hour
 
 // An Endpoint is where the events of a stream are sent.
@@ -60,7 +60,7 @@ func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (En
 			row.created, row.previous, row.previousUntil = had.created, had.previous, had.previousUntil
 			old, err := l.cfg.Secrets.Open(had.secret, s.sealContext())
 			switch {
-			case err != nil: // the key is lost, and a secret that cannot sign must not keep the partner from giving another
+			case err != nil: // the key is lost; the partner can still replace the secret
 				row.previous, row.previousUntil = nil, time.Time{}
 			case subtle.ConstantTimeCompare(old, []byte(secret)) == 0:
 				row.previous, row.previousUntil = had.secret, now.Add(SecretGrace)
@@ -82,7 +82,7 @@ func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (En
 	return row.endpoint(), nil
 }
 
-// audit tells the auditor, if there is one.
+// audit writes to the audit log, if there is one.
 func (l *Log) audit(ctx context.Context, tx store.Tx, s Stream, action, subject string, details map[string]any) error {
 	if l.cfg.Audit == nil {
 		return nil
@@ -105,7 +105,7 @@ func (s Stream) sealContext() []byte {
 	return []byte("webhook secret\n" + s.Environment + "\n" + s.Partner)
 }
 
-// Sealed tells where the secrets of webhooks stand, those that were replaced too.
+// Sealed lists the columns that hold sealed secrets of webhooks, replaced ones included.
 func Sealed() []store.Sealed {
 	secret := store.Sealed{
 		Table: "webhook_endpoints", Column: "secret", Key: []string{"partner", "environment"},
@@ -140,7 +140,7 @@ func (l *Log) Endpoint(ctx context.Context, s Stream) (Endpoint, error) {
 	return e, nil
 }
 
-// Unregister removes the endpoint of the stream with its secrets, and gives up what waits to be sent; an attempt that is
+// Unregister removes the endpoint of the stream with its secrets, and cancels its pending deliveries; an attempt that is
 // under way is not interrupted. It fails with [fault.NotFound] where there is none.
 func (l *Log) Unregister(ctx context.Context, s Stream) error {
 	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
@@ -162,7 +162,7 @@ func (l *Log) Unregister(ctx context.Context, s Stream) error {
 	return nil
 }
 
-// Test appends an event of [TestType] and has it sent. It fails as [Log.Redeliver] does where that cannot be.
+// Test appends an event of [TestType] and sends it. It fails as [Log.Redeliver] does where there is no active endpoint.
 func (l *Log) Test(ctx context.Context, s Stream) (Event, error) {
 	var e Event
 	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
@@ -204,7 +204,7 @@ func activeEndpoint(ctx context.Context, tx store.Tx, s Stream) (endpointRow, er
 	return row, nil
 }
 
-// checkURL holds the address of an endpoint against what the courier would send to.
+// checkURL refuses the URL of an endpoint that the dispatcher would not send to.
 func checkURL(raw string, out *egress.Client) error {
 	bad := func(reason string) error { return fault.Invalid("url", "%s", reason) }
 	if len(raw) > MaxURL {
@@ -243,7 +243,7 @@ func allowsLoopback(out *egress.Client) bool {
 	return out.Allows(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || out.Allows(netip.IPv6Loopback())
 }
 
-// checkSecret holds a secret against the limits.
+// checkSecret checks a secret against the limits.
 func checkSecret(secret string) error {
 	n := utf8.RuneCountInString(secret)
 	switch {

@@ -61,13 +61,13 @@ func TestURLs(t *testing.T) {
 		{"https://example.com/" + strings.Repeat("a", MaxURL-20), true, true},
 		{"https://example.com/" + strings.Repeat("a", MaxURL-19), false, false},
 	} {
-		for _, stand := range []struct {
+		for _, policy := range []struct {
 			allow []netip.Prefix
 			want  bool
 		}{{nil, test.strict}, {here, test.lenient}} {
-			err := checkURL(test.url, newClient(Config{Allow: stand.allow}))
-			if (err == nil) != stand.want || err != nil && !fault.Is(err, fault.Validation) {
-				t.Errorf("%q with %v: got %v, want fine: %v", test.url, stand.allow, err, stand.want)
+			err := checkURL(test.url, newClient(Config{Allow: policy.allow}))
+			if (err == nil) != policy.want || err != nil && !fault.Is(err, fault.Validation) {
+				t.Errorf("%q with %v: got %v, want fine: %v", test.url, policy.allow, err, policy.want)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// FuzzURL holds every URL that is accepted against what the courier relies on.
+// FuzzURL checks that every accepted URL has what the dispatcher relies on.
 func FuzzURL(f *testing.F) {
 	for _, u := range []string{
 		"https://example.com/hook", "http://127.0.0.1:1/", "https://[::1]:443/", "https://a@b/", "https://a/#", "https://[fe80::1%25eth0]/",

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Bulkheads. An endpoint that answers quickly is given more and more room; one that does not keeps a little, out of a
-// pool that only its like share, so that whoever answers finds room however many do not.
+// Bulkheads. An endpoint that answers quickly gets more and more concurrent attempts. One that does not gets few, from a
+// pool of its own for slow endpoints, so that slow endpoints do not delay the others.
 const (
 	fastTime     = time.Second // an attempt that takes longer makes its endpoint a slow one
 	fewestAtOnce = 4           // attempts under way to one endpoint: at first, and while it is slow
-	mostAtOnce   = 16          // while it is brisk
-	fastPool     = 2048        // attempts under way to all brisk endpoints
+	mostAtOnce   = 16          // while it is fast
+	fastPool     = 2048        // attempts under way to all fast endpoints
 	slowPool     = 512         // to all slow ones
 	queueAhead   = 8           // deliveries claimed ahead, as a multiple of those under way
-	queueTotal   = 4096        // beyond this, each lane claims the fewest ahead
+	queueTotal   = 4096        // deliveries claimed ahead for all endpoints; beyond it, each queue claims no more than fewestAtOnce
 )
 
-// A lane is what the courier knows about one endpoint.
+// An endpointQueue holds the deliveries that are claimed for one endpoint, and its limit of concurrent attempts.
 type endpointQueue struct {
 	stream     Stream
 	pending    []queued // claimed and not begun
 	running    int      // attempts under way
 	limit      int      // most attempts under way
 	slow       bool
-	needsClaim bool // in courier.hungry
+	needsClaim bool // in dispatcher.needClaim
 	waiting    bool // in pool.waiting
 	broken     bool // its secrets cannot be opened
 	touched    time.Time
@@ -37,134 +37,134 @@ type queued struct {
 	until time.Time // end of the claim
 }
 
-// A pool is room for attempts under way.
+// A pool limits the attempts under way to a class of endpoints.
 type pool struct {
 	used, size int
-	waiting    []*endpointQueue // for room, first come first served
+	waiting    []*endpointQueue // for the limit, first come first served
 }
 
-// queueOf finds or makes the lane of a stream.
-func (c *dispatcher) queueOf(s Stream) *endpointQueue {
-	l, ok := c.queues[s]
+// queueOf finds or makes the endpoint queue of a stream.
+func (d *dispatcher) queueOf(s Stream) *endpointQueue {
+	q, ok := d.queues[s]
 	if !ok {
-		l = &endpointQueue{stream: s, limit: fewestAtOnce}
-		c.queues[s] = l
+		q = &endpointQueue{stream: s, limit: fewestAtOnce}
+		d.queues[s] = q
 	}
-	return l
+	return q
 }
 
-func (c *dispatcher) poolOf(l *endpointQueue) *pool {
-	if l.slow {
-		return c.slow
+func (d *dispatcher) poolOf(q *endpointQueue) *pool {
+	if q.slow {
+		return d.slow
 	}
-	return c.fast
+	return d.fast
 }
 
-// adapt adapts the lane to how long an attempt took.
-func (l *endpointQueue) adapt(took time.Duration) {
-	if l.slow = took > fastTime; l.slow {
-		l.limit = fewestAtOnce
+// adapt sets the limit of the queue by how long an attempt took.
+func (q *endpointQueue) adapt(took time.Duration) {
+	if q.slow = took > fastTime; q.slow {
+		q.limit = fewestAtOnce
 		return
 	}
-	l.limit = min(2*l.limit, mostAtOnce)
+	q.limit = min(2*q.limit, mostAtOnce)
 }
 
-// requestClaim has the courier claim deliveries for the lane as soon as there is room for them.
-func (c *dispatcher) requestClaim(l *endpointQueue) {
-	if !l.needsClaim {
-		l.needsClaim = true
-		c.needClaim = append(c.needClaim, l)
+// requestClaim puts the queue on the list of those that claim deliveries as soon as the limits allow.
+func (d *dispatcher) requestClaim(q *endpointQueue) {
+	if !q.needsClaim {
+		q.needsClaim = true
+		d.needClaim = append(d.needClaim, q)
 	}
 }
 
-// claimSize is how many deliveries to claim for the lane now: no more than can begin at once until an attempt has been
-// quick, and ahead of need after that.
-func (c *dispatcher) claimSize(l *endpointQueue) int {
+// claimSize is how many deliveries to claim for the queue now: no more than can begin at once until an attempt has been
+// fast, and some ahead after that.
+func (d *dispatcher) claimSize(q *endpointQueue) int {
 	switch {
-	case l.slow && len(c.slow.waiting) > 0:
+	case q.slow && len(d.slow.waiting) > 0:
 		return 0
-	case l.slow:
-		return min(l.limit-l.running-len(l.pending), c.slow.size-c.slow.used)
-	case l.limit == fewestAtOnce:
-		return l.limit - l.running - len(l.pending)
+	case q.slow:
+		return min(q.limit-q.running-len(q.pending), d.slow.size-d.slow.used)
+	case q.limit == fewestAtOnce:
+		return q.limit - q.running - len(q.pending)
 	}
-	ahead := queueAhead * l.limit
-	if len(l.pending) > ahead/2 {
+	ahead := queueAhead * q.limit
+	if len(q.pending) > ahead/2 {
 		return 0
 	}
-	return min(ahead-len(l.pending), max(fewestAtOnce, queueTotal-c.queued))
+	return min(ahead-len(q.pending), max(fewestAtOnce, queueTotal-d.queued))
 }
 
-// start begins what the lane may begin.
-func (c *dispatcher) start(l *endpointQueue) {
-	now := c.log.cfg.Now()
-	for len(l.pending) > 0 && l.running < l.limit && c.ctx.Err() == nil {
-		p := c.poolOf(l)
-		if p.used >= p.size || len(c.outcomes) > unsettled {
-			if !l.waiting {
-				l.waiting = true
-				p.waiting = append(p.waiting, l)
+// start begins attempts of the queue up to its limit and that of its pool.
+func (d *dispatcher) start(q *endpointQueue) {
+	now := d.log.cfg.Now()
+	for len(q.pending) > 0 && q.running < q.limit && d.ctx.Err() == nil {
+		p := d.poolOf(q)
+		if p.used >= p.size || len(d.outcomes) > unsettled {
+			if !q.waiting {
+				q.waiting = true
+				p.waiting = append(p.waiting, q)
 			}
 			return
 		}
-		q := l.pending[0]
-		l.pending[0] = queued{}
-		l.pending = l.pending[1:]
-		c.queued--
-		if now.Add(claimSlack).After(q.until) { // by the time it ended another process might be at it
-			c.requestClaim(l)
+		next := q.pending[0]
+		q.pending[0] = queued{}
+		q.pending = q.pending[1:]
+		d.queued--
+		if now.Add(claimSlack).After(next.until) { // before it ended, another process might claim the delivery
+			d.requestClaim(q)
 			continue
 		}
-		c.send(l, p, q)
+		d.send(q, p, next)
 	}
 }
 
-// startWaiting gives room in the pool to those that wait for it.
-func (c *dispatcher) startWaiting(p *pool) {
-	for len(p.waiting) > 0 && p.used < p.size && len(c.outcomes) <= unsettled {
-		l := p.waiting[0]
+// startWaiting starts the queues that wait for the pool.
+func (d *dispatcher) startWaiting(p *pool) {
+	for len(p.waiting) > 0 && p.used < p.size && len(d.outcomes) <= unsettled {
+		q := p.waiting[0]
 		p.waiting = p.waiting[1:]
-		l.waiting = false
-		c.start(l)
+		q.waiting = false
+		d.start(q)
 	}
 }
 
 // send begins an attempt.
-func (c *dispatcher) send(l *endpointQueue, p *pool, q queued) {
-	l.running++
+func (d *dispatcher) send(q *endpointQueue, p *pool, next queued) {
+	q.running++
 	p.used++
-	c.sending++
-	c.wg.Go(func() {
+	d.sending++
+	d.wg.Go(func() {
 		began := time.Now()
-		a, ok := c.log.send(c.work, q.to, q.row.event, q.row.attempt+1)
-		c.finished <- result{
-			queue: l, pool: p, took: time.Since(began),
-			outcome: q.row.after(l.stream, a, ok, c.log.cfg.Now()),
+		a, ok := d.log.send(d.work, next.to, next.row.event, next.row.attempt+1)
+		d.finished <- result{
+			queue: q, pool: p, took: time.Since(began),
+			outcome: next.row.after(q.stream, a, ok, d.log.cfg.Now()),
 		}
 	})
 }
 
-// giveBack empties the queue of the lane for whoever gets to it first, this courier perhaps.
-func (c *dispatcher) giveBack(l *endpointQueue) {
-	if len(l.pending) == 0 {
+// giveBack releases the claims of the queue, so that any process may claim them, this one included.
+func (d *dispatcher) giveBack(q *endpointQueue) {
+	if len(q.pending) == 0 {
 		return
 	}
-	g := unsent{stream: l.stream}
-	for _, q := range l.pending {
-		g.numbers = append(g.numbers, q.row.number)
+	u := unsent{stream: q.stream}
+	for _, next := range q.pending {
+		u.numbers = append(u.numbers, next.row.number)
 	}
-	slices.Sort(g.numbers)
-	c.unsent = append(c.unsent, g)
-	c.queued -= len(l.pending)
-	l.pending = nil
-	c.requestClaim(l)
+	slices.Sort(u.numbers)
+	d.unsent = append(d.unsent, u)
+	d.queued -= len(q.pending)
+	q.pending = nil
+	d.requestClaim(q)
 }
 
-// forget drops the lanes of endpoints that have nothing to send. What was learnt about slow ones is kept.
-func (c *dispatcher) forget() {
-	for s, l := range c.queues {
-		if !l.slow && !l.needsClaim && !l.waiting && l.running == 0 && len(l.pending) == 0 {
-			delete(c.queues, s)
+// forget drops the queues that are empty. Those of slow endpoints stay, since they hold what was measured.
+func (d *dispatcher) forget() {
+	for s, q := range d.queues {
+		if !q.slow && !q.needsClaim && !q.waiting && q.running == 0 && len(q.pending) == 0 {
+			delete(d.queues, s)
 		}
 	}
 }

@@ -1,16 +1,16 @@
-// Package event is the ordered log of what happened to each partner, told again over webhooks.
+// Package event is the ordered event log of each partner and its delivery to webhooks: an outbox and a dispatcher.
 //
-// An event is appended in the transaction of its cause, so that one is there if and only if the other is, and is
-// numbered from a row of its stream that the transaction holds until it commits. Events therefore become visible in
+// An event is appended in the transaction of the change that causes it, so that both commit or neither does. Its number
+// comes from a row of its stream, which the transaction locks until it commits. Events therefore become visible in
 // their order, and a reader that follows [Log.History] never misses one.
 //
 // A stream has at most one webhook endpoint. Appending an event to a stream with an endpoint makes a delivery, in the
-// same transaction, which the courier ([Log.Deliver]) attempts until the endpoint takes it or the schedule is through.
-// Any number of processes may run couriers on one database: each claims deliveries for a short while, so that the work
-// of a process that dies is taken over. An event may arrive more than once, and is never lost.
+// same transaction. The dispatcher ([Log.Deliver]) attempts it until the endpoint accepts it or the retries are used up.
+// Any number of processes may run a dispatcher on one database: each claims deliveries for a short time, so that other
+// processes take over the work of one that dies. An event may arrive more than once, and is never lost.
 //
-// What is stored for later goes by the real clock. A partner's test clock that runs ahead is the business of
-// [Log.Advance], which brings everything that waits nearer; what partners see is by their clock.
+// Due times are stored by the real clock. When a partner advances its test clock, [Log.Advance] moves the due times of its
+// stream by as much. The times that partners see are those of their own clock.
 package event
 
 import (
@@ -54,14 +54,14 @@ const idPrefix = "evt"
 // TestType is the type of the events that [Log.Test] makes.
 const TestType = "webhook.test"
 
-// Config is what a [Log] stands on.
+// Config is what a [Log] needs.
 type Config struct {
 	DB      *store.DB
 	Secrets store.Sealer     // for the secrets of webhooks
 	Now     func() time.Time // nil: the store's clock
-	Logger  *slog.Logger     // of the courier; nil: silent
+	Logger  *slog.Logger     // of the dispatcher; nil: silent
 
-	// Audit keeps, in the transaction of the change, what was done to webhooks; nil: nobody does.
+	// Audit records what was done to webhooks, in the transaction of the change; nil: it is not recorded.
 	Audit func(ctx context.Context, tx store.Tx, s Stream, action, subject string, details map[string]any) error
 
 	Allow    []netip.Prefix // addresses that webhooks may reach although they are not public, loopback ones without TLS
@@ -69,7 +69,7 @@ type Config struct {
 	Resolver *net.Resolver  // nil: the system's
 }
 
-// A Log keeps the events of all streams and sends them. It is safe for concurrent use.
+// A Log stores the events of all streams and sends them. It is safe for concurrent use.
 type Log struct {
 	cfg Config
 	out *egress.Client
@@ -97,9 +97,9 @@ func New(cfg Config) *Log {
 }
 
 // Append adds an event to the stream as part of tx, with data as JSON, and makes its delivery if the stream has an
-// active endpoint. The time at is the partner's; no event is
-// earlier than the one before it, whatever the clocks of the processes say. Until tx ends no other transaction can append to the stream: make it
-// the last thing that tx does. After the commit, [Log.Wake] has it sent at once.
+// active endpoint. The time at is by the partner's clock. No event is earlier than the one before it, even if the clocks of
+// the processes differ. Until tx ends no other transaction can append to the stream, so Append should be the last thing
+// that tx does. After the commit, [Log.Wake] has it sent at once.
 func (l *Log) Append(ctx context.Context, tx store.Tx, s Stream, typ string, data any, at time.Time) (Event, error) {
 	e, err := newEvent(s, typ, data, at)
 	if err != nil {
@@ -108,7 +108,7 @@ func (l *Log) Append(ctx context.Context, tx store.Tx, s Stream, typ string, dat
 	return l.AppendEvent(ctx, tx, s, e)
 }
 
-// newEvent is an event that is to be appended.
+// newEvent makes an event to append.
 func newEvent(s Stream, typ string, data any, at time.Time) (Event, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -133,8 +133,8 @@ func (l *Log) AppendEvent(ctx context.Context, tx store.Tx, s Stream, e Event) (
 	return e, nil
 }
 
-// Wake tells the courier of this process that the stream has something to send. It is a hint, of which nothing depends
-// but how soon: a courier also looks by itself, several times a second.
+// Wake tells the dispatcher of this process that the stream has deliveries due. It only makes them start sooner: a
+// dispatcher also polls, several times a second.
 func (l *Log) Wake(s Stream) {
 	l.mu.Lock()
 	l.woken[s] = struct{}{}
@@ -145,7 +145,7 @@ func (l *Log) Wake(s Stream) {
 	}
 }
 
-// takeWoken returns the streams of which Wake told since the last call.
+// takeWoken returns the streams that Wake was called with since the last call.
 func (l *Log) takeWoken() []Stream {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -191,7 +191,8 @@ func (l *Log) History(ctx context.Context, s Stream, after string, limit int) (e
 	return events, next, nil
 }
 
-// missing says why an event is not there: it was removed when its time was over, or it never was.
+// missing is the fault for an id without an event: [fault.Gone] if the event was removed by retention, else
+// [fault.Validation].
 func (l *Log) missing(ctx context.Context, tx store.Tx, s Stream, field, otherwise, id string) error {
 	first, number, err := firstOf(ctx, tx, s)
 	if err != nil {
@@ -214,9 +215,9 @@ func pageSize(limit int) (int, error) {
 	return limit, nil
 }
 
-// Advance is for a partner's test clock, which is by more ahead from now on: it brings the retries of the stream, the
-// end of its old secret and the switching-off of its endpoint nearer by as much. By must not be negative. After the
-// commit, [Log.Wake] has sent at once what became due.
+// Advance moves a partner's test clock forward: the retries of the stream, the end of its old secret and the disabling of
+// its endpoint come earlier by as much. By must not be negative. After the commit, call [Log.Wake] to send at once what
+// became due.
 func (l *Log) Advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error {
 	if by < 0 {
 		return errors.New("advance a stream: the clock cannot go back")
@@ -231,7 +232,7 @@ func (l *Log) Advance(ctx context.Context, tx store.Tx, s Stream, by time.Durati
 	return nil
 }
 
-// body is what is sent of an event: compact JSON, the same bytes at every attempt.
+// body is the body of a webhook request: compact JSON, the same bytes at every attempt.
 func (e Event) body() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -242,7 +243,7 @@ func (e Event) body() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// within says what failed; a fault is the caller's to read as it is.
+// within adds to an error what failed. A fault stays as it is, since the caller reads it.
 func within(doing string, err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err

@@ -178,7 +178,7 @@ func TestStalledTransactionLeavesNoGap(t *testing.T) {
 func TestEventsArriveInOrderOfTheirStream(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		r := newReceiver(t, nil)
 		d.register(acme, r.URL)
 		var got []string
@@ -203,7 +203,7 @@ func TestEventsArriveInOrderOfTheirStream(t *testing.T) {
 func TestOnlyEventsAfterRegistrationAreSent(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newDesk(t, db)
+		d := newFixture(t, db)
 		r := newReceiver(t, nil)
 		before := d.append(acme, 1)[0]
 		d.register(acme, r.URL)

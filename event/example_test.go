@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An event is appended in the transaction of its cause, and the courier sends it.
+// An event is appended in the transaction of its cause, and the dispatcher sends it.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -58,34 +58,34 @@ func (g gcm) Open(sealed, context []byte) ([]byte, error) {
 	return g.AEAD.Open(nil, sealed[:g.NonceSize()], sealed[g.NonceSize():], context)
 }
 
-// A desk is a log on a database, with a courier while it is open.
-type desk struct {
+// A fixture is a Log on a database, with a dispatcher while it is open.
+type fixture struct {
 	testing.TB
 	*event.Log
 	db    *store.DB
-	close func() error // stops the courier, which the end of the test does too
+	close func() error // stops the dispatcher, which the end of the test does too
 }
 
-// newDesk opens a desk with a courier that may reach this machine.
-func newDesk(t testing.TB, db *store.DB, options ...func(*event.Config)) *desk {
+// newFixture opens a fixture with a dispatcher that may reach loopback addresses.
+func newFixture(t testing.TB, db *store.DB, options ...func(*event.Config)) *fixture {
 	t.Helper()
 	d := newLog(t, db, options...)
 	d.start()
 	return d
 }
 
-// newLog opens a desk without a courier.
-func newLog(t testing.TB, db *store.DB, options ...func(*event.Config)) *desk {
+// newLog opens a fixture without a dispatcher.
+func newLog(t testing.TB, db *store.DB, options ...func(*event.Config)) *fixture {
 	t.Helper()
 	cfg := event.Config{DB: db, Secrets: newSealer(), Allow: loopback, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, o := range options {
 		o(&cfg)
 	}
-	return &desk{TB: t, Log: event.New(cfg), db: db, close: func() error { return nil }}
+	return &fixture{TB: t, Log: event.New(cfg), db: db, close: func() error { return nil }}
 }
 
-// start begins a courier.
-func (d *desk) start() {
+// start begins a dispatcher.
+func (d *fixture) start() {
 	d.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -96,13 +96,13 @@ func (d *desk) start() {
 	})
 	d.Cleanup(func() {
 		if err := d.close(); err != nil {
-			d.Errorf("the courier ended with: %v", err)
+			d.Errorf("the dispatcher ended with: %v", err)
 		}
 	})
 }
 
-// append appends events, each in its own transaction, and tells the courier.
-func (d *desk) append(s event.Stream, n int) []event.Event {
+// append appends events, each in its own transaction, and wakes the dispatcher.
+func (d *fixture) append(s event.Stream, n int) []event.Event {
 	d.Helper()
 	var all []event.Event
 	for i := range n {
@@ -120,7 +120,7 @@ func (d *desk) append(s event.Stream, n int) []event.Event {
 	return all
 }
 
-func (d *desk) register(s event.Stream, url string) event.Endpoint {
+func (d *fixture) register(s event.Stream, url string) event.Endpoint {
 	d.Helper()
 	e, err := d.Register(d.Context(), s, url, secret)
 	if err != nil {
@@ -130,7 +130,7 @@ func (d *desk) register(s event.Stream, url string) event.Endpoint {
 }
 
 // advance puts the stream's clock forward.
-func (d *desk) advance(s event.Stream, by time.Duration) {
+func (d *fixture) advance(s event.Stream, by time.Duration) {
 	d.Helper()
 	err := d.db.Tx(d.Context(), func(tx store.Tx) error { return d.Advance(d.Context(), tx, s, by) })
 	if err != nil {
@@ -140,7 +140,7 @@ func (d *desk) advance(s event.Stream, by time.Duration) {
 }
 
 // history reads the whole stream, a few events at a time.
-func (d *desk) history(s event.Stream) []event.Event {
+func (d *fixture) history(s event.Stream) []event.Event {
 	d.Helper()
 	var all []event.Event
 	for after := ""; ; {
@@ -156,7 +156,7 @@ func (d *desk) history(s event.Stream) []event.Event {
 }
 
 // delivery finds the delivery of an event.
-func (d *desk) delivery(s event.Stream, id string) event.Delivery {
+func (d *fixture) delivery(s event.Stream, id string) event.Delivery {
 	d.Helper()
 	for cursor := ""; ; {
 		page, next, err := d.Deliveries(d.Context(), s, event.DeliveryFilter{Cursor: cursor})
@@ -175,7 +175,7 @@ func (d *desk) delivery(s event.Stream, id string) event.Delivery {
 }
 
 // wantDelivery waits until the delivery of an event has the status and that many attempts.
-func (d *desk) wantDelivery(s event.Stream, id string, status event.Status, attempts int) event.Delivery {
+func (d *fixture) wantDelivery(s event.Stream, id string, status event.Status, attempts int) event.Delivery {
 	d.Helper()
 	var got event.Delivery
 	d.eventually(func() bool {
@@ -186,7 +186,7 @@ func (d *desk) wantDelivery(s event.Stream, id string, status event.Status, atte
 }
 
 // eventually polls until ok, for a time that suits a slow machine.
-func (d *desk) eventually(ok func() bool, otherwise func()) {
+func (d *fixture) eventually(ok func() bool, otherwise func()) {
 	d.Helper()
 	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -25,7 +25,7 @@ import (
 )
 
 // TestHostileReceivers sends to receivers that do what they should not. Each attempt fails in time, and a test event to
-// a good endpoint on the same courier goes through.
+// a good endpoint on the same dispatcher goes through.
 func TestHostileReceivers(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t, nil)
@@ -78,16 +78,16 @@ func TestHostileReceivers(t *testing.T) {
 		}, event.Pending, 500, ""},
 		"sends a gigabyte of header": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Big", strings.Repeat("z", 1<<20))
-		}, event.Pending, 0, "no connection, or none that held"},
-		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, event.Pending, 0, "no connection, or none that held"},
+		}, event.Pending, 0, "the connection failed"},
+		"hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, event.Pending, 0, "the connection failed"},
 		"talks no HTTP": {func(w http.ResponseWriter, _ *http.Request) {
 			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 				conn.Write([]byte("220 mail.example ESMTP\r\n"))
 				conn.Close()
 			}
-		}, event.Pending, 0, "no connection, or none that held"},
+		}, event.Pending, 0, "the connection failed"},
 	}
-	d := newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
+	d := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
 	sent := map[string]event.Event{}
 	stream := func(name string) event.Stream { return event.Stream{Partner: name, Environment: "LIVE"} }
 	for name, test := range tests {
@@ -129,7 +129,7 @@ func TestGigabytesLeaveMemoryFlat(t *testing.T) {
 		}
 	}))
 	t.Cleanup(r.Close)
-	d := newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
+	d := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
 	d.register(acme, r.URL)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -179,7 +179,7 @@ func TestNothingInsideIsReached(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resolver := addresses.resolver(test.first, "127.0.0.1")
-			d := newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *event.Config) {
+			d := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *event.Config) {
 				c.Allow, c.RootCAs, c.Resolver = test.allow, roots, resolver
 			})
 			if test.first == "127.0.0.2" {
@@ -308,8 +308,8 @@ func (n *names) resolver(answers ...string) *net.Resolver {
 	}}
 }
 
-// TestHangingReceiversDelayNobody has a healthy endpoint among many that hang, each with a backlog.
-func TestHangingReceiversDelayNobody(t *testing.T) {
+// TestHangingReceiversDelayNoOthers has a healthy endpoint among many that hang, each with a backlog.
+func TestHangingReceiversDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	d := newLog(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
 	var mu sync.Mutex
@@ -336,7 +336,7 @@ func TestHangingReceiversDelayNobody(t *testing.T) {
 	r := newReceiver(t, nil)
 	d.register(acme, r.URL)
 	d.start()
-	t.Cleanup(func() { close(stop) }) // before the courier waits for them
+	t.Cleanup(func() { close(stop) }) // before the dispatcher waits for them
 	h.want(t, 20)
 	began := time.Now()
 	var took []time.Duration

@@ -36,8 +36,8 @@ type span struct {
 }
 
 // planEvents finds the oldest events. A stream loses its first events only, so that its history has no gaps: an event
-// that is to be sent keeps all that follow it. The last event of a stream stays, by which one that was removed is told
-// from one that never was.
+// that is still to be sent keeps all that follow it. The last event of a stream stays: by its number, an id of a removed
+// event differs from one that never existed.
 func planEvents(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
 	bound := store.IDAt(idPrefix, over)
 	spans, keeps := map[Stream]*span{}, map[Stream]int64{}
@@ -79,7 +79,7 @@ func planEvents(ctx context.Context, tx store.Tx, over time.Time, limit int) (sw
 	}, nil
 }
 
-// A place is where an event stands.
+// A place identifies an event by its id and by its number in the stream.
 type place struct {
 	id     string
 	stream Stream

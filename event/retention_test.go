@@ -20,7 +20,7 @@ const (
 )
 
 // sweepAt removes what is over at a time.
-func (d *desk) sweepAt(now time.Time) {
+func (d *fixture) sweepAt(now time.Time) {
 	d.Helper()
 	s := sweep.New(sweep.Config{DB: d.db, Rules: event.Retention(keepEvents, keepDeliveries), Now: func() time.Time { return now }})
 	if err := s.Pass(d.Context()); err != nil {
@@ -28,7 +28,7 @@ func (d *desk) sweepAt(now time.Time) {
 	}
 }
 
-func (d *desk) exec(query string, args ...any) {
+func (d *fixture) exec(query string, args ...any) {
 	d.Helper()
 	err := d.db.Tx(d.Context(), func(tx store.Tx) error { _, err := tx.Exec(d.Context(), query, args...); return err })
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *desk) exec(query string, args ...any) {
 	}
 }
 
-func (d *desk) count(table string) (n int) {
+func (d *fixture) count(table string) (n int) {
 	d.Helper()
 	err := d.db.Read(d.Context(), func(tx store.Tx) error { return tx.QueryRow(d.Context(), `SELECT COUNT(*) FROM `+table).Scan(&n) })
 	if err != nil {
@@ -45,8 +45,7 @@ func (d *desk) count(table string) (n int) {
 	return n
 }
 
-// Who follows the history from an event that was removed is told so, instead of going on behind a gap or being told that
-// the event never was.
+// A reader that follows the history from a removed event gets [fault.Gone]: neither a silent gap nor an unknown id.
 func TestRemovedEventsAreGone(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -56,7 +55,7 @@ func TestRemovedEventsAreGone(t *testing.T) {
 		if n := d.count("events"); n != 302 {
 			t.Fatalf("%d events before their time is over", n)
 		}
-		time.Sleep(5 * time.Millisecond) // ids tell events apart to the millisecond
+		time.Sleep(5 * time.Millisecond) // ids have a resolution of a millisecond
 		cut := time.Now()
 		young := d.append(acme, 3)
 		foreign := d.append(event.Stream{Partner: "prt_other", Environment: "LIVE"}, 1)
@@ -156,7 +155,7 @@ func TestTimesNeverGoBack(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		db := storetest.Open(t, cfg)
-		at := func(d *desk, offset time.Duration) event.Event {
+		at := func(d *fixture, offset time.Duration) event.Event {
 			var e event.Event
 			err := d.db.Tx(t.Context(), func(tx store.Tx) (err error) {
 				e, err = d.Append(t.Context(), tx, acme, "order.recorded", 1, time.Unix(1_800_000_000, 0).Add(offset))

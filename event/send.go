@@ -27,7 +27,7 @@ func newClient(cfg Config) *egress.Client {
 	out := egress.Config{
 		Allow: cfg.Allow, AnyPort: true, RootCAs: cfg.RootCAs,
 		DialTime: attemptTime, TLSTime: attemptTime, HeaderTime: attemptTime, TotalTime: attemptTime,
-		MaxHeader: maxHeader, MaxBody: maxAnswer, InFlight: fastPool + slowPool, Total: fastPool + slowPool, // the lanes divide them
+		MaxHeader: maxHeader, MaxBody: maxAnswer, InFlight: fastPool + slowPool, Total: fastPool + slowPool, // the pools divide them
 		IdlePerHost: maxIdleOfHost, IdleTime: idleTime,
 	}
 	if cfg.Resolver != nil {
@@ -36,7 +36,7 @@ func newClient(cfg Config) *egress.Client {
 	return egress.New(out)
 }
 
-// A target is an endpoint as the courier needs it.
+// A target is an endpoint as the dispatcher needs it.
 type target struct {
 	url           string
 	secret        string
@@ -94,11 +94,11 @@ func (l *Log) post(ctx context.Context, to target, e Event, number int, at time.
 		return 0, err
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, resp.Body) // as far as the client lets it; how it goes on does not matter: the status is the answer
+	io.Copy(io.Discard, resp.Body) // up to maxAnswer; only the status counts
 	return resp.StatusCode, nil
 }
 
-// reason says to the partner why there was no answer. It holds nothing of the error's text, which tells what stands at
+// reason tells the partner why there was no answer. It does not repeat the text of the error, which may describe
 // addresses that the partner cannot reach.
 func reason(ctx context.Context, err error) string {
 	var certificate *tls.CertificateVerificationError
@@ -114,5 +114,5 @@ func reason(ctx context.Context, err error) string {
 	case errors.As(err, &certificate):
 		return "the certificate is not valid"
 	}
-	return "no connection, or none that held"
+	return "the connection failed"
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// nextNumber takes the next number of the stream, whose row is held from here to the end of tx, and tells whether the
-// stream has an active endpoint. The time of the event is the one given, or that of the event before if that is later.
+// nextNumber takes the next number of the stream, whose row is locked until tx ends, and reports whether the stream has an
+// active endpoint. The time of the event is the one given, or that of the event before if that is later.
 func nextNumber(ctx context.Context, tx store.Tx, s Stream, at time.Time) (number int64, when time.Time, sends bool, err error) {
 	var flag, micros int64
 	err = tx.QueryRow(ctx, `
@@ -161,7 +161,7 @@ func startStream(ctx context.Context, tx store.Tx, s Stream) (time.Duration, err
 	return time.Duration(advanced) * time.Microsecond, err
 }
 
-// stopStream makes the stream send no more, and gives up what waits to be sent.
+// stopStream makes the stream send no more, and cancels its pending deliveries.
 func stopStream(ctx context.Context, tx store.Tx, s Stream) error {
 	if _, err := tx.Exec(ctx, `UPDATE event_streams SET sends = 0 WHERE partner = $1 AND environment = $2`, s.Partner, s.Environment); err != nil {
 		return err
@@ -178,7 +178,8 @@ func deleteEndpoint(ctx context.Context, tx store.Tx, s Stream) (found bool, err
 	return n > 0, err
 }
 
-// switchOff stops the stream if a delivery was given up and nothing has succeeded for long, and reports whether it did.
+// switchOff disables the endpoint if a delivery failed for good and none has succeeded for [switchOffAfter], and reports
+// whether it did.
 func switchOff(ctx context.Context, tx store.Tx, s Stream, now time.Time) (off bool, err error) {
 	var one int
 	err = tx.QueryRow(ctx, `
@@ -194,7 +195,7 @@ func switchOff(ctx context.Context, tx store.Tx, s Stream, now time.Time) (off b
 	return true, stopStream(ctx, tx, s)
 }
 
-// advance moves what waits, and what it is measured from, into the past.
+// advance moves the due times of the stream, and the times from which they are measured, into the past.
 func advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error {
 	for _, query := range []string{
 		`
@@ -224,8 +225,8 @@ type deliveryRow struct {
 	attempts []Attempt
 }
 
-// deliveries reads the rows of the stream that a condition selects, and then their events: joined, they would tempt
-// PostgreSQL, when its statistics are old, to read the stream once for each row.
+// deliveries reads the rows of the stream that a condition selects, and then their events: with a join,
+// PostgreSQL with old statistics would read the stream once for each row.
 func deliveries(ctx context.Context, tx store.Tx, s Stream, where string, args ...any) ([]deliveryRow, error) {
 	all, err := store.Collect(ctx, tx, scanDelivery, `
 		SELECT number, status, attempt, retries, due_at, attempts FROM webhook_deliveries
@@ -281,7 +282,7 @@ func inParts[E any](list []E, do func(part []E) error) error {
 	return nil
 }
 
-// claim marks the deliveries of the stream as being worked on until then, and returns those that nobody else took
+// claim claims the deliveries of the stream until then, and returns the numbers of those that no other process has claimed
 // meanwhile. Numbers are in their order.
 func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, now, until time.Time) (got map[int64]bool, err error) {
 	got = make(map[int64]bool, len(numbers))
@@ -299,7 +300,7 @@ func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, now, unt
 	return got, err
 }
 
-// unclaim gives claims back. Numbers are in their order.
+// unclaim releases claims. Numbers are in their order.
 func unclaim(ctx context.Context, tx store.Tx, s Stream, numbers []int64) error {
 	return inParts(numbers, func(part []int64) error {
 		among, args := s.among(part)
@@ -321,8 +322,8 @@ func (s Stream) among(numbers []int64, args ...any) (where string, all []any) {
 	return where, all
 }
 
-// settle writes what came of attempts. A failure changes nothing about a delivery that is not pending any more: it was
-// given up with its endpoint, or another process has delivered it.
+// settle writes the outcomes of attempts. A failure does not change a delivery that is not pending any more: its endpoint
+// was removed, or another process has delivered it.
 func settle(ctx context.Context, tx store.Tx, all []outcome) error {
 	return inParts(all, func(part []outcome) error {
 		const columns = 8
@@ -351,7 +352,7 @@ func settle(ctx context.Context, tx store.Tx, all []outcome) error {
 	})
 }
 
-// touch notes when a delivery of the stream succeeded or was given up; a zero time leaves things as they are.
+// touch notes when a delivery of the stream succeeded or failed for good; a zero time changes nothing.
 func touch(ctx context.Context, tx store.Tx, s Stream, success, failure time.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE webhook_endpoints SET
@@ -370,7 +371,7 @@ func redeliver(ctx context.Context, tx store.Tx, s Stream, number int64, now tim
 	return err
 }
 
-// waiting finds the streams that have something to send now.
+// waiting finds the streams with deliveries due.
 func waiting(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
 	return streams(ctx, tx, `
 		SELECT s.partner, s.environment FROM event_streams s
@@ -380,7 +381,7 @@ func waiting(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) 
 				AND d.due_at <= $1 AND d.claimed_until <= $1)`, store.Micros(now))
 }
 
-// dueToDisable finds the streams that [switchOff] is about.
+// dueToDisable finds the streams whose endpoints [switchOff] would disable.
 func dueToDisable(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
 	return streams(ctx, tx, `
 		SELECT s.partner, s.environment
@@ -396,7 +397,7 @@ func streams(ctx context.Context, tx store.Tx, query string, args ...any) ([]Str
 	return store.Collect(ctx, tx, scan, query, args...)
 }
 
-// typed is [store.Binds] for a row of settle, which has to tell PostgreSQL its types: four texts, then numbers.
+// typed is [store.Binds] for a row of settle, with the types that PostgreSQL needs: four texts, then numbers.
 func typed(first, n int) string {
 	var b strings.Builder
 	for i := range n {

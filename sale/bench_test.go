@@ -15,15 +15,15 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// benchDesks runs the benchmark on each engine. The PostgreSQL server that the tests start has fsync off, so its figures
+// benchOnEachEngine runs the benchmark on each engine. The PostgreSQL server that the tests start has fsync off, so its figures
 // show what the code costs, not the disk.
-func benchDesks(b *testing.B, bench func(b *testing.B, d *desk)) {
+func benchOnEachEngine(b *testing.B, bench func(b *testing.B, s *fixture)) {
 	c := &clock{at: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
 	b.Run("sqlite", func(b *testing.B) {
-		bench(b, newDesk(b, storetest.Open(b, store.Config{Dir: b.TempDir(), Now: c.now}), c))
+		bench(b, newFixture(b, storetest.Open(b, store.Config{Dir: b.TempDir(), Now: c.now}), c))
 	})
 	b.Run("postgres", func(b *testing.B) {
-		bench(b, newDesk(b, storetest.Open(b, store.Config{URL: storetest.Postgres(b), Now: c.now}), c))
+		bench(b, newFixture(b, storetest.Open(b, store.Config{URL: storetest.Postgres(b), Now: c.now}), c))
 	})
 }
 
@@ -40,8 +40,8 @@ func cpu(b *testing.B) time.Duration {
 func BenchmarkPlace(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			benchDesks(b, func(b *testing.B, d *desk) {
-				names := d.names(b.N)
+			benchOnEachEngine(b, func(b *testing.B, s *fixture) {
+				names := s.names(b.N)
 				ctx := context.Background()
 				var next atomic.Int64
 				var wg sync.WaitGroup
@@ -50,11 +50,11 @@ func BenchmarkPlace(b *testing.B) {
 				for range callers {
 					wg.Go(func() {
 						for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
-							err := d.Tx(ctx, party.Environment, func(tx store.Tx) error {
-								_, err := d.Place(ctx, tx, party, sale.Request{
+							err := s.Tx(ctx, party.Environment, func(tx store.Tx) error {
+								_, err := s.Place(ctx, tx, party, sale.Request{
 									Domain: names[i].String(), ExpectedPrice: price, ExternalPaymentRef: names[i].String(),
 									Buyer: sale.Buyer{Email: "buyer@example.com"},
-								}, d.clock.now())
+								}, s.clock.now())
 								return err
 							})
 							if err != nil {
@@ -74,10 +74,10 @@ func BenchmarkPlace(b *testing.B) {
 
 // BenchmarkQuote is the quoting of a price: one read, one signature.
 func BenchmarkQuote(b *testing.B) {
-	benchDesks(b, func(b *testing.B, d *desk) {
+	benchOnEachEngine(b, func(b *testing.B, s *fixture) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := d.Quote(b.Context(), party, ember, d.clock.now()); err != nil {
+			if _, err := s.Quote(b.Context(), party, ember, s.clock.now()); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -86,11 +86,11 @@ func BenchmarkQuote(b *testing.B) {
 
 // BenchmarkOrder is the reading of an order with its timeline.
 func BenchmarkOrder(b *testing.B) {
-	benchDesks(b, func(b *testing.B, d *desk) {
-		o := d.mustPlace(party, ember)
+	benchOnEachEngine(b, func(b *testing.B, s *fixture) {
+		o := s.mustPlace(party, ember)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := d.Order(b.Context(), party, o.PublicID); err != nil {
+			if _, err := s.Order(b.Context(), party, o.PublicID); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -99,14 +99,14 @@ func BenchmarkOrder(b *testing.B) {
 
 // BenchmarkList is the reading of a page of orders with their timelines, of ten thousand.
 func BenchmarkList(b *testing.B) {
-	benchDesks(b, func(b *testing.B, d *desk) {
-		names := d.names(10_000)
-		if err := d.tx(func(tx store.Tx) error { return placeAll(tx, d, names) }); err != nil {
+	benchOnEachEngine(b, func(b *testing.B, s *fixture) {
+		names := s.names(10_000)
+		if err := s.tx(func(tx store.Tx) error { return placeAll(tx, s, names) }); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportAllocs()
 		for b.Loop() {
-			page, err := d.List(b.Context(), party, sale.Filter{})
+			page, err := s.List(b.Context(), party, sale.Filter{})
 			if err != nil || len(page.Orders) != sale.DefaultPage {
 				b.Fatalf("got %d orders, %v", len(page.Orders), err)
 			}
@@ -114,9 +114,9 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-func placeAll(tx store.Tx, d *desk, names []fqdn.Name) error {
+func placeAll(tx store.Tx, s *fixture, names []fqdn.Name) error {
 	for _, name := range names {
-		if _, err := d.Place(context.Background(), tx, party, sale.Request{Domain: name.String(), ExpectedPrice: price}, d.clock.now()); err != nil {
+		if _, err := s.Place(context.Background(), tx, party, sale.Request{Domain: name.String(), ExpectedPrice: price}, s.clock.now()); err != nil {
 			return err
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// row is a line of the table of states in docs/partner.md that is about an action.
+// row is a line of the table of states in docs/partner.md that describes an action.
 var row = regexp.MustCompile("(?m)^\\| `([a-z-]+)`[^|]*\\|([^|]*)\\|([^|]*)\\|([^|]*)\\|([^|]*)\\|$")
 
-// What partners read about the states is what holds.
-func TestDocumentTellsTheRules(t *testing.T) {
+// docs/partner.md describes the transitions as they are.
+func TestDocumentListsTheTransitions(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/partner.md")
 	if err != nil {
@@ -21,12 +21,12 @@ func TestDocumentTellsTheRules(t *testing.T) {
 	_, section, _ := strings.Cut(string(text), "\n### States\n")
 	section, _, _ = strings.Cut(section, "\n#")
 	words := func(cell string) []string { return strings.Fields(strings.ReplaceAll(cell, "`", "")) }
-	var told []string
+	var documented []string
 	for _, m := range row.FindAllStringSubmatch(section, -1) {
-		told = append(told, m[1])
-		r, ok := ruleOf(Action(m[1]))
+		documented = append(documented, m[1])
+		r, ok := transitionOf(Action(m[1]))
 		if !ok {
-			t.Errorf("the document tells of %s, which is no action", m[1])
+			t.Errorf("the document lists %s, which is no action", m[1])
 			continue
 		}
 		for _, cell := range []struct {
@@ -43,12 +43,12 @@ func TestDocumentTellsTheRules(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range rules {
-		if !slices.Contains(told, string(r.action)) {
-			t.Errorf("the document does not tell of %s", r.action)
+	for _, r := range transitions {
+		if !slices.Contains(documented, string(r.action)) {
+			t.Errorf("the document does not list %s", r.action)
 		}
 	}
-	if len(told) != len(rules) {
-		t.Errorf("the document tells of %q, %d actions; there are %d", told, len(told), len(rules))
+	if len(documented) != len(transitions) {
+		t.Errorf("the document lists %q, %d actions; there are %d", documented, len(documented), len(transitions))
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// told prints the events instead of keeping them.
-type told struct{}
+// printed prints the events instead of storing them.
+type printed struct{}
 
-func (told) Emit(_ context.Context, _ store.Tx, _ sale.Party, kind string, data sale.EventData, _ time.Time) error {
+func (printed) Emit(_ context.Context, _ store.Tx, _ sale.Party, kind string, data sale.EventData, _ time.Time) error {
 	fmt.Println(kind, data.Order.Domain, data.Order.Status)
 	return nil
 }
@@ -30,28 +30,28 @@ func Example() {
 	}
 	defer db.Close()
 	ember := fqdn.MustParse("ember.example")
-	desk := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: told{}, Keys: seal.Random(), Audit: auditor{time.Now}})
+	service := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: printed{}, Keys: seal.Random(), Audit: auditor{time.Now}})
 	seller := market.Seller{Environment: market.Sandbox, ID: "acc_1"}
 	partner := sale.Party{Partner: "prt_1", Environment: "SANDBOX", Terms: sale.Terms{ServiceBP: 1500}}
 
-	err = desk.Tx(ctx, partner.Environment, func(tx store.Tx) error {
+	err = service.Tx(ctx, partner.Environment, func(tx store.Tx) error {
 		_, err := seller.Put(ctx, tx, []fqdn.Name{ember}, money.USD(1250_00), market.Listed, now)
 		return err
 	})
 	if err != nil {
 		panic(err)
 	}
-	quote, err := desk.Quote(ctx, partner, ember, now)
+	quote, err := service.Quote(ctx, partner, ember, now)
 	if err != nil {
 		panic(err)
 	}
-	err = desk.Tx(ctx, partner.Environment, func(tx store.Tx) error {
-		order, err := desk.Place(ctx, tx, partner, sale.Request{QuoteID: quote.QuoteID}, now.Add(time.Minute))
+	err = service.Tx(ctx, partner.Environment, func(tx store.Tx) error {
+		order, err := service.Place(ctx, tx, partner, sale.Request{QuoteID: quote.QuoteID}, now.Add(time.Minute))
 		if err != nil {
 			return err
 		}
 		for action, ok := order.Status.Next(); ok; action, ok = order.Status.Next() {
-			order, err = desk.Transition(ctx, tx, order.PublicID, action, sale.Actor{Name: "operator ada"}, now.Add(time.Hour))
+			order, err = service.Transition(ctx, tx, order.PublicID, action, sale.Actor{Name: "operator ada"}, now.Add(time.Hour))
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = desk.Quote(ctx, partner, ember, now)
+	_, err = service.Quote(ctx, partner, ember, now)
 	fmt.Println(err)
 	// Output:
 	// order.recorded ember.example EXTERNALLY_PAID

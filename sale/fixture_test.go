@@ -94,15 +94,15 @@ func (a auditor) Record(ctx context.Context, tx store.Tx, by sale.Actor, action,
 	return audit.Author{Name: by.Name, Reason: by.Reason, Now: a.now}.Record(ctx, tx, action, subject, details)
 }
 
-// A desk is a sale.Desk in a world of the test's.
-type desk struct {
+// A fixture is a sale.Service on a database of the test.
+type fixture struct {
 	*sale.Service
 	testing.TB
 	db    *store.DB
 	clock *clock
 }
 
-// A clock stands until it is moved.
+// A clock shows the same time until the test moves it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -114,10 +114,10 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
-func (c *clock) move(d time.Duration) {
+func (c *clock) move(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
+	c.at = c.at.Add(by)
 }
 
 var (
@@ -129,143 +129,143 @@ var (
 
 const price = 125000
 
-func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+func onEachEngine(t *testing.T, test func(t *testing.T, s *fixture)) {
 	t.Helper()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		c := &clock{at: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
 		cfg.Now = c.now
-		test(t, newDesk(t, storetest.Open(t, cfg), c))
+		test(t, newFixture(t, storetest.Open(t, cfg), c))
 	})
 }
 
-// newDesk is a desk with ember.example for sale.
-func newDesk(t testing.TB, db *store.DB, c *clock) *desk {
+// newFixture makes a fixture with ember.example for sale.
+func newFixture(t testing.TB, db *store.DB, c *clock) *fixture {
 	t.Helper()
-	d := &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
-	d.exec(`CREATE TABLE test_streams (partner TEXT PRIMARY KEY, last BIGINT NOT NULL)`)
-	d.exec(`CREATE TABLE test_events (partner TEXT, number BIGINT, kind TEXT, order_id TEXT, status TEXT, at BIGINT, PRIMARY KEY (partner, number))`)
-	d.list(ember)
-	return d
+	s := &fixture{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
+	s.exec(`CREATE TABLE test_streams (partner TEXT PRIMARY KEY, last BIGINT NOT NULL)`)
+	s.exec(`CREATE TABLE test_events (partner TEXT, number BIGINT, kind TEXT, order_id TEXT, status TEXT, at BIGINT, PRIMARY KEY (partner, number))`)
+	s.list(ember)
+	return s
 }
 
-func (d *desk) exec(query string, args ...any) {
-	d.Helper()
-	if err := d.tx(func(tx store.Tx) error {
+func (s *fixture) exec(query string, args ...any) {
+	s.Helper()
+	if err := s.tx(func(tx store.Tx) error {
 		_, err := tx.Exec(context.Background(), query, args...)
 		return err
 	}); err != nil {
-		d.Fatalf("%s: %v", query, err)
+		s.Fatalf("%s: %v", query, err)
 	}
 }
 
-func (d *desk) tx(f func(store.Tx) error) error { return d.Tx(context.Background(), "SANDBOX", f) }
+func (s *fixture) tx(f func(store.Tx) error) error { return s.Tx(context.Background(), "SANDBOX", f) }
 
 // list puts names up for sale by the operator.
-func (d *desk) list(names ...fqdn.Name) {
-	d.Helper()
+func (s *fixture) list(names ...fqdn.Name) {
+	s.Helper()
 	for _, name := range names {
-		err := d.tx(func(tx store.Tx) error {
-			_, err := market.Seller{Environment: market.Sandbox, ID: "acc_1"}.Put(d.Context(), tx, []fqdn.Name{name}, money.USD(price), market.Listed, d.clock.now())
+		err := s.tx(func(tx store.Tx) error {
+			_, err := market.Seller{Environment: market.Sandbox, ID: "acc_1"}.Put(s.Context(), tx, []fqdn.Name{name}, money.USD(price), market.Listed, s.clock.now())
 			return err
 		})
 		if err != nil {
-			d.Fatalf("list %s: %v", name, err)
+			s.Fatalf("list %s: %v", name, err)
 		}
 	}
 }
 
 // names are n names for sale.
-func (d *desk) names(n int) []fqdn.Name {
-	d.Helper()
+func (s *fixture) names(n int) []fqdn.Name {
+	s.Helper()
 	all := make([]fqdn.Name, n)
 	for i := range all {
 		all[i] = fqdn.MustParse(fmt.Sprintf("name-%d.example", i))
 	}
-	err := d.tx(func(tx store.Tx) error {
-		_, err := market.Seller{Environment: market.Sandbox, ID: "acc_1"}.Put(context.Background(), tx, all, money.USD(price), market.Listed, d.clock.now())
+	err := s.tx(func(tx store.Tx) error {
+		_, err := market.Seller{Environment: market.Sandbox, ID: "acc_1"}.Put(context.Background(), tx, all, money.USD(price), market.Listed, s.clock.now())
 		return err
 	})
 	if err != nil {
-		d.Fatal(err)
+		s.Fatal(err)
 	}
 	return all
 }
 
-func (d *desk) place(p sale.Party, r sale.Request) (o sale.Order, err error) {
-	err = d.tx(func(tx store.Tx) (err error) {
-		o, err = d.Place(context.Background(), tx, p, r, d.clock.now())
+func (s *fixture) place(p sale.Party, r sale.Request) (o sale.Order, err error) {
+	err = s.tx(func(tx store.Tx) (err error) {
+		o, err = s.Place(context.Background(), tx, p, r, s.clock.now())
 		return err
 	})
 	return o, err
 }
 
-func (d *desk) mustPlace(p sale.Party, name fqdn.Name) sale.Order {
-	d.Helper()
-	o, err := d.place(p, sale.Request{Domain: name.String(), ExpectedPrice: price})
+func (s *fixture) mustPlace(p sale.Party, name fqdn.Name) sale.Order {
+	s.Helper()
+	o, err := s.place(p, sale.Request{Domain: name.String(), ExpectedPrice: price})
 	if err != nil {
-		d.Fatalf("place an order for %s: %v", name, err)
+		s.Fatalf("place an order for %s: %v", name, err)
 	}
 	return o
 }
 
-func (d *desk) act(id string, a sale.Action, by sale.Actor) (o sale.Order, err error) {
-	err = d.tx(func(tx store.Tx) (err error) {
-		o, err = d.Transition(context.Background(), tx, id, a, by, d.clock.now())
+func (s *fixture) act(id string, a sale.Action, by sale.Actor) (o sale.Order, err error) {
+	err = s.tx(func(tx store.Tx) (err error) {
+		o, err = s.Transition(context.Background(), tx, id, a, by, s.clock.now())
 		return err
 	})
 	return o, err
 }
 
-func (d *desk) mustAct(id string, actions ...sale.Action) (o sale.Order) {
-	d.Helper()
+func (s *fixture) mustAct(id string, actions ...sale.Action) (o sale.Order) {
+	s.Helper()
 	for _, a := range actions {
 		var err error
-		if o, err = d.act(id, a, staff); err != nil {
-			d.Fatalf("%s: %v", a, err)
+		if o, err = s.act(id, a, staff); err != nil {
+			s.Fatalf("%s: %v", a, err)
 		}
 	}
 	return o
 }
 
-func (d *desk) quote(p sale.Party, name fqdn.Name) sale.Quote {
-	d.Helper()
-	q, err := d.Quote(d.Context(), p, name, d.clock.now())
+func (s *fixture) quote(p sale.Party, name fqdn.Name) sale.Quote {
+	s.Helper()
+	q, err := s.Quote(s.Context(), p, name, s.clock.now())
 	if err != nil {
-		d.Fatalf("quote %s: %v", name, err)
+		s.Fatalf("quote %s: %v", name, err)
 	}
 	return q
 }
 
 // wantCode checks the code of a failure; the empty code is success.
-func (d *desk) wantCode(what string, err error, want fault.Code) {
-	d.Helper()
+func (s *fixture) wantCode(what string, err error, want fault.Code) {
+	s.Helper()
 	var f *fault.Error
 	switch {
 	case want == "" && err != nil:
-		d.Errorf("%s: got %v, want success", what, err)
+		s.Errorf("%s: got %v, want success", what, err)
 	case want != "" && (!errors.As(err, &f) || f.Code != want):
-		d.Errorf("%s: got %v, want %s", what, err, want)
+		s.Errorf("%s: got %v, want %s", what, err, want)
 	}
 }
 
-// dump is all that the desk, the ledger, the market and the events have stored.
-func (d *desk) dump() string {
-	d.Helper()
+// dump is all that the fixture, the ledger, the market and the events have stored.
+func (s *fixture) dump() string {
+	s.Helper()
 	var b strings.Builder
-	err := d.db.Read(d.Context(), func(tx store.Tx) error {
+	err := s.db.Read(s.Context(), func(tx store.Tx) error {
 		b.Reset()
 		for _, table := range []string{
 			"orders", "order_timeline", "refunds", "audit_log", "flagged_domains", "quote_keys",
 			"postings", "listings", "listing_changes", "test_streams", "test_events",
 		} {
-			if err := dumpTable(d.Context(), tx, &b, table); err != nil {
+			if err := dumpTable(s.Context(), tx, &b, table); err != nil {
 				return fmt.Errorf("%s: %w", table, err)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		d.Fatalf("dump the database: %v", err)
+		s.Fatalf("dump the database: %v", err)
 	}
 	return b.String()
 }
@@ -304,11 +304,11 @@ type emitted struct {
 }
 
 // eventsOf are the events of an order, in their order.
-func (d *desk) eventsOf(id string) (all []emitted) {
-	d.Helper()
-	err := d.db.Read(d.Context(), func(tx store.Tx) error {
+func (s *fixture) eventsOf(id string) (all []emitted) {
+	s.Helper()
+	err := s.db.Read(s.Context(), func(tx store.Tx) error {
 		all = nil
-		rows, err := tx.Query(d.Context(), `SELECT kind, status FROM test_events WHERE order_id = $1 ORDER BY number`, id)
+		rows, err := tx.Query(s.Context(), `SELECT kind, status FROM test_events WHERE order_id = $1 ORDER BY number`, id)
 		if err != nil {
 			return err
 		}
@@ -323,23 +323,23 @@ func (d *desk) eventsOf(id string) (all []emitted) {
 		return rows.Err()
 	})
 	if err != nil {
-		d.Fatal(err)
+		s.Fatal(err)
 	}
 	return all
 }
 
 // count is the result of a query for one number.
-func (d *desk) count(query string, args ...any) (n int) {
-	d.Helper()
-	err := d.db.Read(d.Context(), func(tx store.Tx) error { return tx.QueryRow(d.Context(), query, args...).Scan(&n) })
+func (s *fixture) count(query string, args ...any) (n int) {
+	s.Helper()
+	err := s.db.Read(s.Context(), func(tx store.Tx) error { return tx.QueryRow(s.Context(), query, args...).Scan(&n) })
 	if err != nil {
-		d.Fatalf("%s: %v", query, err)
+		s.Fatalf("%s: %v", query, err)
 	}
 	return n
 }
 
-// status is where the listing that was changed last stands.
-func (d *desk) status(name fqdn.Name) (s string) {
+// status is the status of the listing that was changed last.
+func (d *fixture) status(name fqdn.Name) (s string) {
 	d.Helper()
 	err := d.db.Read(d.Context(), func(tx store.Tx) error {
 		return tx.QueryRow(d.Context(), `SELECT status FROM listings WHERE domain = $1 ORDER BY change DESC LIMIT 1`, name.String()).Scan(&s)
@@ -351,10 +351,10 @@ func (d *desk) status(name fqdn.Name) (s string) {
 }
 
 // wantRight checks the ledger against the orders.
-func (d *desk) wantRight() {
-	d.Helper()
-	r, err := ledger.Check(d.Context(), d.db, claims)
+func (s *fixture) wantRight() {
+	s.Helper()
+	r, err := ledger.Check(s.Context(), s.db, claims)
 	if err != nil || len(r.Violations) > 0 {
-		d.Errorf("the ledger: got %v, %v, want no violations", r, err)
+		s.Errorf("the ledger: got %v, %v, want no violations", r, err)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/namewharf/namewharf/sale"
 )
 
-// Whatever parties and operators do at the same time, the books are right, a name has at most one sale that stands, and it
-// is for sale exactly while it has none.
+// Whatever parties and operators do at the same time, the books balance, a name has at most one active sale, and it is for
+// sale exactly while it has none.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		names := d.names(12)
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		names := s.names(12)
 		var mu sync.Mutex
 		var placed []string
 		var wg sync.WaitGroup
@@ -34,16 +34,16 @@ func TestRandomHistories(t *testing.T) {
 					switch n := r.IntN(10); {
 					case n < 4 || len(known) == 0:
 						var o sale.Order
-						o, err = d.place(p, sale.Request{Domain: names[r.IntN(len(names))].String(), ExpectedPrice: price})
+						o, err = s.place(p, sale.Request{Domain: names[r.IntN(len(names))].String(), ExpectedPrice: price})
 						if err == nil {
 							mu.Lock()
 							placed = append(placed, o.PublicID)
 							mu.Unlock()
 						}
 					case n < 5:
-						_, err = d.Try(context.Background(), p, sale.Request{Domain: names[r.IntN(len(names))].String(), ExpectedPrice: price}, d.clock.now())
+						_, err = s.Try(context.Background(), p, sale.Request{Domain: names[r.IntN(len(names))].String(), ExpectedPrice: price}, s.clock.now())
 					default:
-						_, err = d.act(known[r.IntN(len(known))], actions[r.IntN(len(actions))], staff)
+						_, err = s.act(known[r.IntN(len(known))], actions[r.IntN(len(actions))], staff)
 					}
 					if f := (*fault.Error)(nil); err != nil && (!errors.As(err, &f) || f.Code != fault.Conflict) {
 						t.Errorf("got %v, want success or a conflict", err)
@@ -52,21 +52,21 @@ func TestRandomHistories(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		d.wantRight()
-		const standing = `status NOT IN ('REFUNDED', 'CANCELLED')`
-		if n := d.count(`SELECT COUNT(*) FROM (SELECT domain FROM orders WHERE ` + standing + ` GROUP BY domain HAVING COUNT(*) > 1) AS twice`); n != 0 {
-			t.Errorf("got %d names with more than one sale that stands, want none", n)
+		s.wantRight()
+		const active = `status NOT IN ('REFUNDED', 'CANCELLED')`
+		if n := s.count(`SELECT COUNT(*) FROM (SELECT domain FROM orders WHERE ` + active + ` GROUP BY domain HAVING COUNT(*) > 1) AS twice`); n != 0 {
+			t.Errorf("got %d names with more than one active sale, want none", n)
 		}
 		for _, name := range names {
-			sold := d.count(`SELECT COUNT(*) FROM orders WHERE domain = $1 AND `+standing, name.String())
-			listed := d.count(`SELECT COUNT(*) FROM listings WHERE domain = $1 AND status = 'listed'`, name.String())
+			sold := s.count(`SELECT COUNT(*) FROM orders WHERE domain = $1 AND `+active, name.String())
+			listed := s.count(`SELECT COUNT(*) FROM listings WHERE domain = $1 AND status = 'listed'`, name.String())
 			if sold+listed != 1 {
-				t.Errorf("%s: got %d sales that stand and %d listings, want one of both together", name, sold, listed)
+				t.Errorf("%s: got %d active sales and %d listings, want one of both together", name, sold, listed)
 			}
 		}
-		events := d.count(`SELECT COUNT(*) FROM test_events`)
-		steps := d.count(`SELECT COUNT(*) FROM order_timeline WHERE type <> 'order.manual_review_held'`)
-		if events != steps || d.count(`SELECT CAST(SUM(last) AS BIGINT) FROM test_streams`) != events {
+		events := s.count(`SELECT COUNT(*) FROM test_events`)
+		steps := s.count(`SELECT COUNT(*) FROM order_timeline WHERE type <> 'order.manual_review_held'`)
+		if events != steps || s.count(`SELECT CAST(SUM(last) AS BIGINT) FROM test_streams`) != events {
 			t.Errorf("got %d events, want %d, one for each step but holds", events, steps)
 		}
 	})

@@ -14,15 +14,15 @@ import (
 // Lives of the keys that sign quotes, by the clock of the [Config].
 const (
 	KeyLife = 24 * time.Hour      // after which another one signs
-	keyKept = 30 * 24 * time.Hour // so long an expired quote is told from a forged one
+	keyKept = 30 * 24 * time.Hour // for this long an expired quote differs from a forged one
 
-	keysFresh = time.Minute // other processes remove keys; so long it may go unnoticed
+	keysFresh = time.Minute // age of the cached keys; a removal by another process takes effect after it
 )
 
 // sealContext is what the keys are sealed for.
 var sealContext = []byte("quote key")
 
-// Sealed tells where the keys that sign quotes stand.
+// Sealed lists the columns that hold the sealed keys that sign quotes.
 func Sealed() store.Sealed {
 	return store.Sealed{Table: "quote_keys", Column: "key", Key: []string{"number"}, Context: func([]any) []byte { return sealContext }}
 }
@@ -34,7 +34,7 @@ type quoteKey struct {
 	created time.Time
 }
 
-// A keyring keeps in memory what table quote_keys holds. All processes on the database share the keys.
+// A keyring caches table quote_keys. All processes on the database share the keys.
 type keyring struct {
 	now    func() time.Time
 	sealer store.Sealer
@@ -59,7 +59,7 @@ func (k *keyring) newest(ctx context.Context, db *store.DB) (quoteKey, error) {
 
 // rotate makes another key sign, if the newest was made at or before the given time.
 func (k *keyring) rotate(ctx context.Context, db *store.DB, before time.Time) (quoteKey, error) {
-	fresh := make([]byte, 32) // as many as the block of SHA-256 takes to be of full strength
+	fresh := make([]byte, 32) // the output size of SHA-256, as RFC 2104 recommends
 	rand.Read(fresh)
 	sealed := k.sealer.Seal(fresh, sealContext)
 	now := k.now()
@@ -124,7 +124,7 @@ func (k *keyring) load(ctx context.Context, tx store.Tx) ([]quoteKey, error) {
 	return store.Collect(ctx, tx, scan, `SELECT number, key, created_at FROM quote_keys ORDER BY number`)
 }
 
-// keep remembers what was read at a time, in ascending order, and returns the newest.
+// keep caches the keys that were read at a time, in ascending order, and returns the newest.
 func (k *keyring) keep(all []quoteKey, seen time.Time) quoteKey {
 	keys := make(map[int64]quoteKey, len(all))
 	var last quoteKey
@@ -137,9 +137,9 @@ func (k *keyring) keep(all []quoteKey, seen time.Time) quoteKey {
 	return last
 }
 
-// RotateKeys makes another key sign quotes from now on, as happens by itself every [KeyLife]. Quotes that are out stay
-// good. Other processes follow when their key has had its time.
-func (d *Service) RotateKeys(ctx context.Context) error {
-	_, err := d.keys.rotate(ctx, d.cfg.DB, d.cfg.Now())
+// RotateKeys makes another key sign quotes from now on, as happens by itself every [KeyLife]. Quotes that were
+// issued stay valid. Other processes use their cached key until it expires.
+func (s *Service) RotateKeys(ctx context.Context) error {
+	_, err := s.keys.rotate(ctx, s.cfg.DB, s.cfg.Now())
 	return err
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // all follows the pages of a list to its end and returns the ids of its orders.
-func (d *desk) all(p sale.Party, f sale.Filter) (ids []string) {
-	d.Helper()
+func (s *fixture) all(p sale.Party, f sale.Filter) (ids []string) {
+	s.Helper()
 	for {
-		page, err := d.List(d.Context(), p, f)
+		page, err := s.List(s.Context(), p, f)
 		if err != nil || len(page.Orders) > max(f.Limit, sale.DefaultPage) {
-			d.Fatalf("list %+v: got %d orders, %v", f, len(page.Orders), err)
+			s.Fatalf("list %+v: got %d orders, %v", f, len(page.Orders), err)
 		}
 		for _, o := range page.Orders {
 			ids = append(ids, o.PublicID)
@@ -32,19 +32,19 @@ func (d *desk) all(p sale.Party, f sale.Filter) (ids []string) {
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		names := d.names(8)
-		start := d.clock.now()
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		names := s.names(8)
+		start := s.clock.now()
 		var mine []string // the newest first
 		for i, name := range names[:6] {
-			mine = slices.Insert(mine, 0, d.mustPlace(party, name).PublicID)
+			mine = slices.Insert(mine, 0, s.mustPlace(party, name).PublicID)
 			if i%2 == 1 { // two at a time
-				d.clock.move(time.Hour)
+				s.clock.move(time.Hour)
 			}
 		}
-		theirs := d.mustPlace(other, names[6]).PublicID
-		d.mustAct(mine[5], sale.StartTransfer)
-		d.mustAct(mine[0], sale.RefundBuyer)
+		theirs := s.mustPlace(other, names[6]).PublicID
+		s.mustAct(mine[5], sale.StartTransfer)
+		s.mustAct(mine[0], sale.RefundBuyer)
 		live := sale.Party{Partner: party.Partner, Environment: "LIVE"}
 		for _, c := range []struct {
 			what  string
@@ -70,7 +70,7 @@ func TestLists(t *testing.T) {
 			{"between", party, sale.Filter{From: start.Add(time.Hour), To: start.Add(2 * time.Hour), Status: sale.ExternallyPaid, Limit: 1}, mine[2:4]},
 			{"between, the wrong way round", party, sale.Filter{From: start.Add(time.Hour), To: start}, nil},
 		} {
-			if got := d.all(c.party, c.f); !slices.Equal(got, c.want) {
+			if got := s.all(c.party, c.f); !slices.Equal(got, c.want) {
 				t.Errorf("%s: got %v, want %v", c.what, got, c.want)
 			}
 		}
@@ -80,21 +80,21 @@ func TestLists(t *testing.T) {
 // A list that is followed shows each order once, whatever comes and changes meanwhile.
 func TestAListWhileOrdersCome(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		names := d.names(12)
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		names := s.names(12)
 		var want, got []string
 		for _, name := range names[:6] {
-			want = slices.Insert(want, 0, d.mustPlace(party, name).PublicID)
+			want = slices.Insert(want, 0, s.mustPlace(party, name).PublicID)
 		}
 		f := sale.Filter{Limit: 1}
 		for _, name := range names[6:] {
-			page, err := d.List(t.Context(), party, f)
+			page, err := s.List(t.Context(), party, f)
 			if err != nil || len(page.Orders) != 1 || len(page.Orders[0].Timeline) == 0 {
 				t.Fatalf("got %+v, %v", page, err)
 			}
 			got, f.After = append(got, page.Orders[0].PublicID), page.Next
-			d.mustPlace(party, name)
-			d.mustAct(page.Orders[0].PublicID, sale.StartTransfer)
+			s.mustPlace(party, name)
+			s.mustAct(page.Orders[0].PublicID, sale.StartTransfer)
 		}
 		if !slices.Equal(got, want) || f.After != nil {
 			t.Errorf("got %v, then %v, want %v", got, f.After, want)
@@ -104,44 +104,44 @@ func TestAListWhileOrdersCome(t *testing.T) {
 
 func TestListsRefuse(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	onEachEngine(t, func(t *testing.T, s *fixture) {
 		for what, f := range map[string]sale.Filter{
 			"limit":  {Limit: sale.MaxPage + 1},
 			"status": {Status: "SOLD"},
 		} {
-			_, err := d.List(t.Context(), party, f)
-			d.wantFault(what, err, fault.Validation, what)
+			_, err := s.List(t.Context(), party, f)
+			s.wantFault(what, err, fault.Validation, what)
 		}
-		_, err := d.List(t.Context(), party, sale.Filter{Limit: -1})
-		d.wantFault("limit below zero", err, fault.Validation, "limit")
+		_, err := s.List(t.Context(), party, sale.Filter{Limit: -1})
+		s.wantFault("limit below zero", err, fault.Validation, "limit")
 		for what, p := range map[string]sale.Party{"another's": other, "of the other environment": {Partner: party.Partner, Environment: "LIVE"}} {
-			o := d.mustPlace(party, d.names(1)[0])
-			_, err := d.Order(t.Context(), p, o.PublicID)
-			d.wantCode(what, err, fault.NotFound)
-			d.mustAct(o.PublicID, sale.RefundBuyer)
+			o := s.mustPlace(party, s.names(1)[0])
+			_, err := s.Order(t.Context(), p, o.PublicID)
+			s.wantCode(what, err, fault.NotFound)
+			s.mustAct(o.PublicID, sale.RefundBuyer)
 		}
-		_, err = d.Order(t.Context(), party, "ord_none")
-		d.wantCode("an order that is not there", err, fault.NotFound)
+		_, err = s.Order(t.Context(), party, "ord_none")
+		s.wantCode("an order that is not there", err, fault.NotFound)
 	})
 }
 
 func TestTheAuditLog(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		o := d.mustPlace(party, ember)
-		d.mustAct(o.PublicID, sale.Hold)
-		d.clock.move(time.Minute)
-		d.mustAct(o.PublicID, sale.Clear)
-		err := d.tx(func(tx store.Tx) error { return d.Flag(t.Context(), tx, fqdn.MustParse("other.example"), staff) })
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		o := s.mustPlace(party, ember)
+		s.mustAct(o.PublicID, sale.Hold)
+		s.clock.move(time.Minute)
+		s.mustAct(o.PublicID, sale.Clear)
+		err := s.tx(func(tx store.Tx) error { return s.Flag(t.Context(), tx, fqdn.MustParse("other.example"), staff) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := audit.Lines(t.Context(), d.db, audit.Filter{})
+		all, err := audit.Lines(t.Context(), s.db, audit.Filter{})
 		if err != nil || len(all) != 3 {
 			t.Fatalf("got %+v, %v, want three lines", all, err)
 		}
 		want := audit.Line{
-			ID: all[1].ID, At: d.clock.now(), Actor: "operator ada", Action: "order.clear", Subject: o.PublicID, Reason: "asked for",
+			ID: all[1].ID, At: s.clock.now(), Actor: "operator ada", Action: "order.clear", Subject: o.PublicID, Reason: "asked for",
 			Details: []byte(`{"after":"EXTERNALLY_PAID","before":"EXTERNALLY_PAID","review":"cleared"}`),
 		}
 		if !reflect.DeepEqual(all[1], want) || all[0].Action != "domain.flag" || all[0].Subject != "other.example" || all[2].Action != "order.hold" {

@@ -15,7 +15,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An Order is a recorded sale, in the words of the wire.
+// An Order is a recorded sale, as the API writes it.
 type Order struct {
 	PublicID           string       `json:"public_id,omitzero" jsonschema:"the order's id; a dry run has none"`
 	Domain             string       `json:"domain"`
@@ -35,13 +35,13 @@ type Order struct {
 	Partner     string    `json:"-"`
 	Environment string    `json:"-"`
 	ListingID   string    `json:"-"` // what was sold
-	CompletedAt time.Time `json:"-"` // when the name was delivered, by which the order is settled; zero: not yet
+	CompletedAt time.Time `json:"-"` // when the transfer was completed, from which the settlement date counts; zero: not yet
 
-	quote   string // number of the quote that it used up; empty: none
+	quote   string // number of the quote that it was placed with; empty: none
 	version int    // number of the last step
 }
 
-// Party is who sold, without terms.
+// Party is the partner that sold, without terms.
 func (o Order) Party() Party { return Party{Partner: o.Partner, Environment: o.Environment} }
 
 // Price is what the name was sold for.
@@ -49,7 +49,7 @@ func (o Order) Price() money.Amount {
 	return money.Amount{Cents: o.SalePriceCents, Currency: o.Currency}
 }
 
-// A Buyer is who bought, as far as the partner says.
+// A Buyer is the buyer, as far as the partner says.
 type Buyer struct {
 	Email   string `json:"email,omitzero"`
 	Name    string `json:"name,omitzero"`
@@ -63,7 +63,7 @@ type Step struct {
 	Status State     `json:"status" jsonschema:"the order's status from then on"`
 }
 
-// A State is where an order stands.
+// A State is the state of an order.
 type State string
 
 // The states. [ExternallyPaid] is how a sale starts that the partner collected, [Paid] one that the service did.
@@ -82,7 +82,7 @@ var states = []State{ExternallyPaid, Paid, TransferInProgress, TransferCompleted
 // Schema is the list of states.
 func (State) Schema() *jsonschema.Schema { return enum(states...) }
 
-// A Review says whether a person has to look at an order before its transfer. Most need none: the empty Review.
+// A Review is the state of the manual review of an order. Most orders need none: the empty Review.
 type Review string
 
 // The reviews.
@@ -114,11 +114,11 @@ func enum[T ~string](values ...T) *jsonschema.Schema {
 	return s
 }
 
-// Order returns an order of the party with its timeline. It fails with [fault.NotFound] for one that is not there and for
-// one of another party alike.
-func (d *Service) Order(ctx context.Context, p Party, id string) (Order, error) {
+// Order returns an order of the party with its timeline. It fails with [fault.NotFound] for an unknown order and for one of
+// another party.
+func (s *Service) Order(ctx context.Context, p Party, id string) (Order, error) {
 	var o Order
-	err := d.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+	err := s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
 		if o, err = selectOrder(ctx, tx, p, id); err != nil {
 			return err
 		}
@@ -133,8 +133,8 @@ func (d *Service) Order(ctx context.Context, p Party, id string) (Order, error) 
 	return o, nil
 }
 
-// OrderIn is [Desk.Order] within a transaction of the caller, without the timeline.
-func (d *Service) OrderIn(ctx context.Context, tx store.Tx, p Party, id string) (Order, error) {
+// OrderIn is [Service.Order] within a transaction of the caller, without the timeline.
+func (s *Service) OrderIn(ctx context.Context, tx store.Tx, p Party, id string) (Order, error) {
 	o, err := selectOrder(ctx, tx, p, id)
 	switch {
 	case store.IsNoRows(err):
@@ -162,7 +162,7 @@ const (
 	MaxPage     = 100
 )
 
-// A Position is a place between two orders of a list. Callers seal it before they hand it out.
+// A Position is a place between two orders of a list. Callers seal it before they send it to clients.
 type Position struct {
 	At int64  `json:"at"`
 	ID string `json:"id"`
@@ -174,9 +174,9 @@ type Page struct {
 	Next   *Position // for Filter.After of the next page; nil at the end
 }
 
-// List returns a page of the party's orders, the newest first. Pages that follow one another by position show each order
-// exactly once, whatever comes meanwhile. It fails with [fault.Validation] for bounds that do not hold.
-func (d *Service) List(ctx context.Context, p Party, f Filter) (Page, error) {
+// List returns a page of the party's orders, the newest first. Following the pages by position shows each order
+// exactly once, even if orders are placed meanwhile. It fails with [fault.Validation] for bounds out of range.
+func (s *Service) List(ctx context.Context, p Party, f Filter) (Page, error) {
 	if f.Limit < 0 || f.Limit > MaxPage {
 		return Page{}, fault.Invalid("limit", "must be from 1 to %d", MaxPage)
 	}
@@ -187,7 +187,7 @@ func (d *Service) List(ctx context.Context, p Party, f Filter) (Page, error) {
 		return Page{}, fault.Invalid("status", "is not a state of an order")
 	}
 	page := Page{}
-	err := d.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+	err := s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
 		if page.Orders, err = selectOrders(ctx, tx, p, f); err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (s State) known() bool {
 	return slices.Contains(states, s)
 }
 
-// within says what failed; a fault is the caller's to read as it is.
+// within adds to an error what failed. A fault stays as it is, since the caller reads it.
 func within(doing string, err error) error {
 	if f := (*fault.Error)(nil); errors.As(err, &f) {
 		return err

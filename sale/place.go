@@ -12,13 +12,13 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Request asks for a sale to be recorded: at the price of a quote, or at the price that a name has now. Where both are
-// given they must agree.
+// A Request asks for a sale to be recorded, at the price of a quote or at the current price of a name. If both are given
+// they must agree.
 type Request struct {
 	QuoteID            string
 	Domain             string
 	ExpectedPrice      int64 // cents; 0: not given
-	SalePriceCents     int64 // another name of the same
+	SalePriceCents     int64 // alias of ExpectedPrice
 	Currency           string
 	Buyer              Buyer
 	ReturnURL          string
@@ -26,22 +26,22 @@ type Request struct {
 	ExternalPaymentRef string // unique to the party
 }
 
-// Place records a sale that the partner collected, within a transaction of the caller: the name is sold, the books know it
-// and the event is emitted when the transaction commits. It fails with
+// Place records a sale that the partner collected, within a transaction of the caller. It marks the listing as sold, posts to
+// the ledger and emits the event. It fails with
 //   - [fault.Validation] naming the field, for what is malformed or contradicts itself, and on quote_id for a quote that
-//     is not ours or not this party's, whichever it is;
+//     is forged or of another party, without saying which;
 //   - [fault.QuoteExpired] for a quote of more than [QuoteLife] ago;
 //   - [fault.NotFound] for a name that was never for sale, and [fault.Conflict] for one that is sold;
 //   - [fault.Conflict] for a quote or an external reference that another order has;
 //   - [fault.PriceMismatch] for another price or currency than the current one, which is in the details.
-func (d *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
-	w, err := d.check(ctx, tx, p, r, now)
+func (s *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
+	w, err := s.check(ctx, tx, p, r, now)
 	if err != nil {
 		return Order{}, within("check an order", err)
 	}
-	listing, err := d.cfg.Inventory.Sell(ctx, tx, p.Environment, w.domain, now)
+	listing, err := s.cfg.Inventory.Sell(ctx, tx, p.Environment, w.domain, now)
 	if notForSale(err) {
-		return Order{}, d.gone(ctx, tx, p.Environment, w.domain)
+		return Order{}, s.gone(ctx, tx, p.Environment, w.domain)
 	}
 	if err != nil {
 		return Order{}, fmt.Errorf("sell %s: %w", w.domain, err)
@@ -57,24 +57,24 @@ func (d *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, no
 	if err != nil {
 		return Order{}, within("record an order", err)
 	}
-	if err := d.cfg.Books.Sold(ctx, tx, p, o); err != nil {
+	if err := s.cfg.Books.Sold(ctx, tx, p, o); err != nil {
 		return Order{}, fmt.Errorf("post the sale of order %s: %w", o.PublicID, err)
 	}
-	if err := d.emit(ctx, tx, EventRecorded, o, now); err != nil {
+	if err := s.emit(ctx, tx, EventRecorded, o, now); err != nil {
 		return Order{}, fmt.Errorf("emit the event of order %s: %w", o.PublicID, err)
 	}
 	return o, nil
 }
 
-// errRehearsed ends the transaction of a dry run.
+// errRehearsed rolls back the transaction of a dry run.
 var errRehearsed = errors.New("rehearsed")
 
-// Try fails where Place would, and returns the order that it would record, without an id. It keeps nothing: it places the
-// order in a transaction of its own and takes that back.
-func (d *Service) Try(ctx context.Context, p Party, r Request, now time.Time) (Order, error) {
+// Try is a dry run of [Service.Place]: it fails where Place would, and else returns the order that Place would record,
+// without an id. It stores nothing: it places the order in a transaction of its own and rolls that back.
+func (s *Service) Try(ctx context.Context, p Party, r Request, now time.Time) (Order, error) {
 	var o Order
-	err := d.Tx(ctx, p.Environment, func(tx store.Tx) (err error) {
-		if o, err = d.Place(ctx, tx, p, r, now); err != nil {
+	err := s.Tx(ctx, p.Environment, func(tx store.Tx) (err error) {
+		if o, err = s.Place(ctx, tx, p, r, now); err != nil {
 			return err
 		}
 		return errRehearsed
@@ -95,7 +95,7 @@ type wanted struct {
 }
 
 // check reads a request.
-func (d *Service) check(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (w wanted, err error) {
+func (s *Service) check(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (w wanted, err error) {
 	w.price = money.Amount{Cents: r.ExpectedPrice, Currency: r.Currency}
 	w.priceField = "expected_price"
 	if r.SalePriceCents != 0 {
@@ -127,7 +127,7 @@ func (d *Service) check(ctx context.Context, tx store.Tx, p Party, r Request, no
 		}
 		return w, nil
 	}
-	if w.quote, err = d.keys.read(ctx, tx, p, r.QuoteID); err != nil {
+	if w.quote, err = s.keys.read(ctx, tx, p, r.QuoteID); err != nil {
 		return wanted{}, err
 	}
 	switch {
@@ -141,7 +141,7 @@ func (d *Service) check(ctx context.Context, tx store.Tx, p Party, r Request, no
 	return w, nil
 }
 
-// agree refuses a request that names another price or currency than the one that holds.
+// agree refuses a request with another price or currency than the current one.
 func (w wanted) agree(price money.Amount) error {
 	of := "the current listing price"
 	if w.quote.number != "" {
@@ -205,8 +205,8 @@ func notForSale(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict)
 }
 
-// gone says why a name is not for sale.
-func (d *Service) gone(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
+// gone is the fault that says why a name is not for sale.
+func (s *Service) gone(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
 	held, err := sold(ctx, tx, environment, domain.String(), "")
 	switch {
 	case err != nil:

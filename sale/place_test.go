@@ -21,16 +21,16 @@ import (
 // The order on the wire, at the beginning and at the end of its way.
 func TestAnOrderOnTheWire(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		o, err := d.place(party, sale.Request{
-			QuoteID: d.quote(party, ember).QuoteID, Buyer: sale.Buyer{Email: "b@example.com", Name: "Bea", Country: "DE"},
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		o, err := s.place(party, sale.Request{
+			QuoteID: s.quote(party, ember).QuoteID, Buyer: sale.Buyer{Email: "b@example.com", Name: "Bea", Country: "DE"},
 			ReturnURL: "https://shop.example/back", CancelURL: "http://127.0.0.1:8080/no?x=1", ExternalPaymentRef: "pay 1",
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.clock.move(1500 * time.Millisecond)
-		done := d.mustAct(o.PublicID, sale.StartTransfer)
+		s.clock.move(1500 * time.Millisecond)
+		done := s.mustAct(o.PublicID, sale.StartTransfer)
 		for _, c := range []struct {
 			what string
 			o    sale.Order
@@ -54,7 +54,7 @@ func TestAnOrderOnTheWire(t *testing.T) {
 				t.Errorf("%s: got %s, %v\nwant %s", c.what, got, err, want)
 			}
 		}
-		bare := d.mustPlace(party, d.names(1)[0])
+		bare := s.mustPlace(party, s.names(1)[0])
 		got, err := json.Marshal(bare)
 		for _, absent := range []string{"null", "buyer", "return_url", "cancel_url", "review", "external_payment_ref"} {
 			if err != nil || strings.Contains(string(got), absent) {
@@ -66,12 +66,12 @@ func TestAnOrderOnTheWire(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	onEachEngine(t, func(t *testing.T, s *fixture) {
 		sold, unlisted := fqdn.MustParse("sold.example"), "never.example"
-		d.list(sold)
-		d.mustPlace(other, sold)
+		s.list(sold)
+		s.mustPlace(other, sold)
 		good := func() sale.Request { return sale.Request{Domain: "Ember.example.", ExpectedPrice: price} }
-		quoted := func() sale.Request { return sale.Request{QuoteID: d.quote(party, ember).QuoteID} }
+		quoted := func() sale.Request { return sale.Request{QuoteID: s.quote(party, ember).QuoteID} }
 		with := func(r sale.Request, change func(*sale.Request)) sale.Request {
 			change(&r)
 			return r
@@ -125,32 +125,32 @@ func TestRequests(t *testing.T) {
 			{"too long a reference", with(good(), func(r *sale.Request) { r.ExternalPaymentRef = strings.Repeat("x", 256) }), fault.Validation, "external_payment_ref"},
 			{"a reference with a line feed", with(good(), func(r *sale.Request) { r.ExternalPaymentRef = "a\nb" }), fault.Validation, "external_payment_ref"},
 		} {
-			before := d.dump()
-			o, tried := d.Try(t.Context(), party, c.request, d.clock.now())
-			d.wantFault("try "+c.what, tried, c.want, c.field)
+			before := s.dump()
+			o, tried := s.Try(t.Context(), party, c.request, s.clock.now())
+			s.wantFault("try "+c.what, tried, c.want, c.field)
 			if tried == nil && (o.PublicID != "" || o.SalePriceCents != price || o.Status != sale.ExternallyPaid) {
 				t.Errorf("try %s: got %+v", c.what, o)
 			}
-			if after := d.dump(); after != before {
+			if after := s.dump(); after != before {
 				t.Errorf("try %s: changed\n%s\nto\n%s", c.what, before, after)
 			}
-			o, err := d.place(party, c.request)
-			d.wantFault(c.what, err, c.want, c.field)
-			switch after := d.dump(); {
+			o, err := s.place(party, c.request)
+			s.wantFault(c.what, err, c.want, c.field)
+			switch after := s.dump(); {
 			case err == nil:
-				d.mustAct(o.PublicID, sale.RefundBuyer) // for the next
+				s.mustAct(o.PublicID, sale.RefundBuyer) // for the next
 			case after != before:
 				t.Errorf("%s: refused, but changed\n%s\nto\n%s", c.what, before, after)
 			}
 		}
-		d.wantRight()
+		s.wantRight()
 	})
 }
 
 // wantFault checks code and field of a failure, and that the current price is in the details of a mismatch.
-func (d *desk) wantFault(what string, err error, code fault.Code, field string) {
-	d.Helper()
-	d.wantCode(what, err, code)
+func (s *fixture) wantFault(what string, err error, code fault.Code, field string) {
+	s.Helper()
+	s.wantCode(what, err, code)
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return
@@ -160,16 +160,16 @@ func (d *desk) wantFault(what string, err error, code fault.Code, field string) 
 		fields[i] = at.Field
 	}
 	if field == "" && len(fields) > 0 || field != "" && !slices.Equal(fields, []string{field}) {
-		d.Errorf("%s: got fields %v at fault, want %q", what, fields, field)
+		s.Errorf("%s: got fields %v at fault, want %q", what, fields, field)
 	}
 	if f.Code == fault.PriceMismatch && !strings.Contains(f.Fields[0].Reason, fmt.Sprint(price)) {
-		d.Errorf("%s: got details %v, want the current price in them", what, f.Fields)
+		s.Errorf("%s: got details %v, want the current price in them", what, f.Fields)
 	}
 }
 
 func TestAReferenceIsUsedOnce(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	onEachEngine(t, func(t *testing.T, d *fixture) {
 		names := d.names(3)
 		request := func(name fqdn.Name) sale.Request {
 			return sale.Request{Domain: name.String(), ExpectedPrice: price, ExternalPaymentRef: "ref-1"}
@@ -192,7 +192,7 @@ func TestAReferenceIsUsedOnce(t *testing.T) {
 // Of fifty parties that sell one name at once, one does.
 func TestOneNameIsSoldOnce(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	onEachEngine(t, func(t *testing.T, s *fixture) {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		var orders []string
@@ -200,36 +200,36 @@ func TestOneNameIsSoldOnce(t *testing.T) {
 			wg.Go(func() {
 				p := party
 				p.Partner = fmt.Sprint("prt_", i)
-				o, err := d.place(p, sale.Request{Domain: ember.String(), ExpectedPrice: price})
+				o, err := s.place(p, sale.Request{Domain: ember.String(), ExpectedPrice: price})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
-					d.wantCode("a loser", err, fault.Conflict)
+					s.wantCode("a loser", err, fault.Conflict)
 					return
 				}
 				orders = append(orders, o.PublicID)
 			})
 		}
 		wg.Wait()
-		if len(orders) != 1 || d.count(`SELECT COUNT(*) FROM orders`) != 1 || d.count(`SELECT COUNT(*) FROM test_events`) != 1 {
+		if len(orders) != 1 || s.count(`SELECT COUNT(*) FROM orders`) != 1 || s.count(`SELECT COUNT(*) FROM test_events`) != 1 {
 			t.Errorf("got orders %v, want one, with one event", orders)
 		}
-		d.wantRight()
+		s.wantRight()
 	})
 }
 
 // Two processes on one database refuse one another on PostgreSQL; the transactions are run again until all went well.
 func TestOrdersOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		second := sale.New(sale.Config{DB: d.db, Inventory: inventory{d.db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{d.clock.now}})
-		names := d.names(40)
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		second := sale.New(sale.Config{DB: s.db, Inventory: inventory{s.db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{s.clock.now}})
+		names := s.names(40)
 		var wg sync.WaitGroup
 		for i, name := range names {
 			wg.Go(func() {
-				process := []*sale.Service{d.Service, second}[i%2]
+				process := []*sale.Service{s.Service, second}[i%2]
 				err := process.Tx(context.Background(), party.Environment, func(tx store.Tx) error {
-					_, err := process.Place(context.Background(), tx, party, sale.Request{Domain: name.String(), ExpectedPrice: price}, d.clock.now())
+					_, err := process.Place(context.Background(), tx, party, sale.Request{Domain: name.String(), ExpectedPrice: price}, s.clock.now())
 					return err
 				})
 				if err != nil {
@@ -238,20 +238,20 @@ func TestOrdersOfTwoProcesses(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := d.count(`SELECT COUNT(*) FROM orders`); n != len(names) {
+		if n := s.count(`SELECT COUNT(*) FROM orders`); n != len(names) {
 			t.Errorf("got %d orders, want %d", n, len(names))
 		}
-		if n := d.count(`SELECT MAX(number) FROM test_events`); n != len(names) {
+		if n := s.count(`SELECT MAX(number) FROM test_events`); n != len(names) {
 			t.Errorf("got %d as number of the last event, want %d", n, len(names))
 		}
-		d.wantRight()
+		s.wantRight()
 	})
 }
 
 func TestReviewRules(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		names := d.names(6)
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		names := s.names(6)
 		limited := func(cents int64) sale.Party {
 			p := party
 			p.Terms.ReviewLimitCents = cents
@@ -259,18 +259,18 @@ func TestReviewRules(t *testing.T) {
 		}
 		setFlag := func(f func(context.Context, store.Tx, fqdn.Name, sale.Actor) error, name fqdn.Name) {
 			t.Helper()
-			if err := d.tx(func(tx store.Tx) error { return f(t.Context(), tx, name, staff) }); err != nil {
+			if err := s.tx(func(tx store.Tx) error { return f(t.Context(), tx, name, staff) }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		setFlag(d.Flag, names[3])
-		setFlag(d.Flag, names[3]) // is flagged
-		setFlag(d.Flag, names[4])
-		setFlag(d.Unflag, names[4])
-		if got, err := d.Flagged(t.Context()); err != nil || !slices.Equal(got, names[3:4]) {
+		setFlag(s.Flag, names[3])
+		setFlag(s.Flag, names[3]) // is flagged
+		setFlag(s.Flag, names[4])
+		setFlag(s.Unflag, names[4])
+		if got, err := s.Flagged(t.Context()); err != nil || !slices.Equal(got, names[3:4]) {
 			t.Errorf("flagged: got %v, %v, want %v", got, err, names[3:4])
 		}
-		if n := d.count(`SELECT COUNT(*) FROM audit_log`); n != 3 {
+		if n := s.count(`SELECT COUNT(*) FROM audit_log`); n != 3 {
 			t.Errorf("audit log: got %d lines, want 3", n)
 		}
 		for i, c := range []struct {
@@ -284,20 +284,20 @@ func TestReviewRules(t *testing.T) {
 			{"a flagged name", party, sale.Held},
 			{"a name that is not flagged any more", party, ""},
 		} {
-			o := d.mustPlace(c.party, names[i])
+			o := s.mustPlace(c.party, names[i])
 			if o.Review != c.want || c.want == sale.Held && o.Timeline[1].Type != "order.manual_review_held" {
 				t.Errorf("%s: got review %q, timeline %v, want %q", c.what, o.Review, o.Timeline, c.want)
 			}
-			if stored, err := d.Order(t.Context(), party, o.PublicID); err != nil || stored.Review != c.want {
+			if stored, err := s.Order(t.Context(), party, o.PublicID); err != nil || stored.Review != c.want {
 				t.Errorf("%s: stored is %q, %v, want %q", c.what, stored.Review, err, c.want)
 			}
-			_, err := d.act(o.PublicID, sale.StartTransfer, staff)
+			_, err := s.act(o.PublicID, sale.StartTransfer, staff)
 			if c.want != sale.Held {
-				d.wantCode(c.what+": start", err, "")
+				s.wantCode(c.what+": start", err, "")
 				continue
 			}
-			d.wantCode(c.what+": start", err, fault.Conflict)
-			d.mustAct(o.PublicID, sale.Clear, sale.StartTransfer)
+			s.wantCode(c.what+": start", err, fault.Conflict)
+			s.mustAct(o.PublicID, sale.Clear, sale.StartTransfer)
 		}
 	})
 }

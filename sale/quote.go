@@ -22,7 +22,7 @@ const QuoteLife = 10 * time.Minute // price lock
 // MaxQuoteID is the most bytes that a quote's id has.
 const MaxQuoteID = 1024
 
-// A Quote is a price that holds for one party for [QuoteLife], in the words of the wire. The name is not reserved.
+// A Quote is a price that holds for one party for [QuoteLife], as the API writes it. The name is not reserved.
 type Quote struct {
 	QuoteID    string    `json:"quote_id" jsonschema:"send it with POST /orders; it is good for one order"`
 	Domain     string    `json:"domain"`
@@ -31,12 +31,12 @@ type Quote struct {
 	ExpiresAt  time.Time `json:"expires_at"`
 }
 
-// Quote locks the current price of a name for the party. Nothing is stored: the quote says all by itself, and is signed. It
+// Quote locks the current price of a name for the party. Nothing is stored: the id of the quote holds all its fields, signed. It
 // fails with [fault.NotFound] for a name that was never for sale, and with [fault.Conflict] for one that is sold.
-func (d *Service) Quote(ctx context.Context, p Party, domain fqdn.Name, now time.Time) (Quote, error) {
-	listing, err := d.cfg.Inventory.Offer(ctx, p.Environment, domain)
+func (s *Service) Quote(ctx context.Context, p Party, domain fqdn.Name, now time.Time) (Quote, error) {
+	listing, err := s.cfg.Inventory.Offer(ctx, p.Environment, domain)
 	if notForSale(err) {
-		err = d.cfg.DB.Read(ctx, func(tx store.Tx) error { return d.gone(ctx, tx, p.Environment, domain) })
+		err = s.cfg.DB.Read(ctx, func(tx store.Tx) error { return s.gone(ctx, tx, p.Environment, domain) })
 		return Quote{}, err
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Service) Quote(ctx context.Context, p Party, domain fqdn.Name, now time
 		number: store.NewID("quo"), partner: p.Partner, environment: p.Environment, domain: domain, price: listing.Price,
 		expires: store.Time(store.Micros(now.Add(QuoteLife))),
 	}
-	key, err := d.keys.newest(ctx, d.cfg.DB)
+	key, err := s.keys.newest(ctx, s.cfg.DB)
 	if err != nil {
 		return Quote{}, fmt.Errorf("quote a price: %w", err)
 	}
@@ -55,9 +55,9 @@ func (d *Service) Quote(ctx context.Context, p Party, domain fqdn.Name, now time
 	}, nil
 }
 
-// A quote is what a quote's id says.
+// A quote is the content of the id of a quote.
 type quote struct {
-	number      string // tells it from all others; an order that used it up has it
+	number      string // unique; the order placed with it stores it
 	partner     string
 	environment string
 	domain      fqdn.Name
@@ -83,7 +83,7 @@ func (k quoteKey) mac(b []byte) []byte {
 	return h.Sum(nil)
 }
 
-// append writes what is signed: texts with their lengths before them, so that nothing can be read in two ways.
+// append writes the bytes to sign. Each text has its length before it, so that the encoding is unambiguous.
 func (q quote) append(b []byte, key int64) []byte {
 	b = append(b, quoteVersion)
 	b = binary.AppendUvarint(b, uint64(key))
@@ -95,15 +95,15 @@ func (q quote) append(b []byte, key int64) []byte {
 	return binary.AppendUvarint(b, uint64(store.Micros(q.expires)))
 }
 
-// A sealedQuote is an id that has the form of one, with a signature that is still to be checked.
+// A sealedQuote is a well-formed id of a quote, with its signature not yet checked.
 type sealedQuote struct {
 	quote
-	key    int64  // that it says it is signed with
-	signed []byte // what the signature is over
+	key    int64  // number of the key that it claims
+	signed []byte // the bytes that the signature covers
 	mac    []byte
 }
 
-// parseQuote takes an id apart. It accepts what [quoteKey.sign] writes, and of two spellings of the same only that one.
+// parseQuote parses an id. It accepts only the spelling that [quoteKey.sign] writes.
 func parseQuote(id string) (sealedQuote, bool) {
 	text, ok := strings.CutPrefix(id, quotePrefix)
 	if !ok || len(id) > MaxQuoteID {
@@ -152,7 +152,7 @@ func (r *quoteReader) number() int64 {
 	return int64(n)
 }
 
-// take reads n bytes; where there are not so many, at least one that is zero.
+// take reads n bytes. With fewer left, it fails and returns at least one zero byte.
 func (r *quoteReader) take(n int64) []byte {
 	if n > int64(len(r.rest)) {
 		r.ok, r.rest = false, nil
@@ -163,8 +163,8 @@ func (r *quoteReader) take(n int64) []byte {
 	return taken
 }
 
-// read returns the quote of an id for the party. Whatever is wrong with the id, the error is the same: who tries does not
-// learn whether another party's quote is genuine. Whether the quote has expired is not looked at.
+// read returns the quote of an id for the party. Every invalid id gives the same error, so that a caller cannot learn
+// whether the quote of another party is genuine. It does not check whether the quote has expired.
 func (k *keyring) read(ctx context.Context, tx store.Tx, p Party, id string) (quote, error) {
 	refused := fault.Invalid("quote_id", "is not a quote for this partner and environment").WithHint("ask for one with POST /quotes")
 	s, ok := parseQuote(id)

@@ -21,63 +21,63 @@ import (
 
 func TestAQuoteHoldsTenMinutes(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		q := d.quote(party, ember)
-		if q.Domain != "ember.example" || q.PriceCents != price || q.Currency != "USD" || q.ExpiresAt != d.clock.now().Add(10*time.Minute) ||
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		q := s.quote(party, ember)
+		if q.Domain != "ember.example" || q.PriceCents != price || q.Currency != "USD" || q.ExpiresAt != s.clock.now().Add(10*time.Minute) ||
 			len(q.QuoteID) > sale.MaxQuoteID {
 			t.Errorf("got %+v", q)
 		}
-		d.exec(`UPDATE listings SET price_cents = price_cents * 2`)
-		d.clock.move(10*time.Minute - time.Microsecond)
-		_, err := d.Try(t.Context(), party, sale.Request{QuoteID: q.QuoteID}, d.clock.now())
-		d.wantCode("a moment before", err, "")
-		d.clock.move(time.Microsecond)
-		_, err = d.place(party, sale.Request{QuoteID: q.QuoteID})
-		d.wantCode("in time", err, fault.QuoteExpired)
-		d.clock.move(20 * 24 * time.Hour)
-		d.quote(party, ember) // which another key signs
-		_, err = d.place(party, sale.Request{QuoteID: q.QuoteID})
-		d.wantCode("weeks later", err, fault.QuoteExpired)
-		d.clock.move(20 * 24 * time.Hour)
-		d.quote(party, ember) // which removes the key of the first
-		_, err = d.place(party, sale.Request{QuoteID: q.QuoteID})
-		d.wantFault("after its key has gone", err, fault.Validation, "quote_id")
+		s.exec(`UPDATE listings SET price_cents = price_cents * 2`)
+		s.clock.move(10*time.Minute - time.Microsecond)
+		_, err := s.Try(t.Context(), party, sale.Request{QuoteID: q.QuoteID}, s.clock.now())
+		s.wantCode("a moment before", err, "")
+		s.clock.move(time.Microsecond)
+		_, err = s.place(party, sale.Request{QuoteID: q.QuoteID})
+		s.wantCode("in time", err, fault.QuoteExpired)
+		s.clock.move(20 * 24 * time.Hour)
+		s.quote(party, ember) // which another key signs
+		_, err = s.place(party, sale.Request{QuoteID: q.QuoteID})
+		s.wantCode("weeks later", err, fault.QuoteExpired)
+		s.clock.move(20 * 24 * time.Hour)
+		s.quote(party, ember) // which removes the key of the first
+		_, err = s.place(party, sale.Request{QuoteID: q.QuoteID})
+		s.wantFault("after its key has gone", err, fault.Validation, "quote_id")
 	})
 }
 
 // The price of the quote holds, whatever the listing says by then.
 func TestAQuoteLocksThePrice(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		q := d.quote(party, ember)
-		d.exec(`UPDATE listings SET price_cents = price_cents * 2`)
-		o, err := d.place(party, sale.Request{QuoteID: q.QuoteID})
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		q := s.quote(party, ember)
+		s.exec(`UPDATE listings SET price_cents = price_cents * 2`)
+		o, err := s.place(party, sale.Request{QuoteID: q.QuoteID})
 		if err != nil || o.SalePriceCents != price {
 			t.Errorf("got %d, %v, want %d", o.SalePriceCents, err, price)
 		}
-		d.wantRight()
+		s.wantRight()
 	})
 }
 
 func TestQuotesOfWhatIsNotForSale(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		d.mustPlace(party, ember)
-		_, err := d.Quote(t.Context(), party, ember, d.clock.now())
-		d.wantCode("a name that is sold", err, fault.Conflict)
-		_, err = d.Quote(t.Context(), party, fqdn.MustParse("never.example"), d.clock.now())
-		d.wantCode("a name that was never listed", err, fault.NotFound)
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		s.mustPlace(party, ember)
+		_, err := s.Quote(t.Context(), party, ember, s.clock.now())
+		s.wantCode("a name that is sold", err, fault.Conflict)
+		_, err = s.Quote(t.Context(), party, fqdn.MustParse("never.example"), s.clock.now())
+		s.wantCode("a name that was never listed", err, fault.NotFound)
 		live := sale.Party{Partner: party.Partner, Environment: "LIVE"}
-		_, err = d.Quote(t.Context(), live, ember, d.clock.now())
-		d.wantCode("a name of the other environment", err, fault.NotFound)
+		_, err = s.Quote(t.Context(), live, ember, s.clock.now())
+		s.wantCode("a name of the other environment", err, fault.NotFound)
 	})
 }
 
 // Whatever is wrong with a quote, the answer is the same.
 func TestForgedQuotes(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		id := d.quote(party, ember).QuoteID
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		id := s.quote(party, ember).QuoteID
 		raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(id, "qt_"))
 		if err != nil {
 			t.Fatal(err)
@@ -100,15 +100,15 @@ func TestForgedQuotes(t *testing.T) {
 			}
 		}
 		live := sale.Party{Partner: party.Partner, Environment: "LIVE", Terms: party.Terms}
-		_, want := d.place(other, sale.Request{QuoteID: id})
-		d.wantFault("another partner's", want, fault.Validation, "quote_id")
-		_, err = d.place(live, sale.Request{QuoteID: id})
+		_, want := s.place(other, sale.Request{QuoteID: id})
+		s.wantFault("another partner's", want, fault.Validation, "quote_id")
+		_, err = s.place(live, sale.Request{QuoteID: id})
 		if fmt.Sprint(err) != fmt.Sprint(want) {
 			t.Errorf("of the other environment: got %v, want %v", err, want)
 		}
-		err = d.tx(func(tx store.Tx) error {
+		err = s.tx(func(tx store.Tx) error {
 			for what, id := range forged {
-				if _, err := d.Place(t.Context(), tx, party, sale.Request{QuoteID: id}, d.clock.now()); fmt.Sprint(err) != fmt.Sprint(want) {
+				if _, err := s.Place(t.Context(), tx, party, sale.Request{QuoteID: id}, s.clock.now()); fmt.Sprint(err) != fmt.Sprint(want) {
 					t.Errorf("%s: got %v, want %v", what, err, want)
 				}
 			}
@@ -117,8 +117,8 @@ func TestForgedQuotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.clock.move(sale.QuoteLife)
-		_, err = d.place(other, sale.Request{QuoteID: id})
+		s.clock.move(sale.QuoteLife)
+		_, err = s.place(other, sale.Request{QuoteID: id})
 		if fmt.Sprint(err) != fmt.Sprint(want) {
 			t.Errorf("another's that has expired: got %v, want %v", err, want)
 		}
@@ -127,41 +127,41 @@ func TestForgedQuotes(t *testing.T) {
 
 func TestAQuoteIsGoodForOneOrder(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		q := d.quote(party, ember)
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		q := s.quote(party, ember)
 		var done atomic.Int32
 		var wg sync.WaitGroup
 		for range 30 {
 			wg.Go(func() {
-				_, err := d.place(party, sale.Request{QuoteID: q.QuoteID})
+				_, err := s.place(party, sale.Request{QuoteID: q.QuoteID})
 				if err == nil {
 					done.Add(1)
 					return
 				}
-				d.wantCode("at the same time", err, fault.Conflict)
+				s.wantCode("at the same time", err, fault.Conflict)
 			})
 		}
 		wg.Wait()
 		if n := done.Load(); n != 1 {
 			t.Fatalf("got %d orders, want 1", n)
 		}
-		page, err := d.List(t.Context(), party, sale.Filter{})
+		page, err := s.List(t.Context(), party, sale.Filter{})
 		if err != nil || len(page.Orders) != 1 {
 			t.Fatalf("got %v, %v, want one order", page, err)
 		}
-		d.mustAct(page.Orders[0].PublicID, sale.RefundBuyer) // the name is for sale again
-		before := d.dump()
-		_, err = d.Try(t.Context(), party, sale.Request{QuoteID: q.QuoteID}, d.clock.now())
-		d.wantCode("try it after a refund", err, fault.Conflict)
-		_, err = d.place(party, sale.Request{QuoteID: q.QuoteID})
-		d.wantCode("after a refund", err, fault.Conflict)
-		if after := d.dump(); after != before {
+		s.mustAct(page.Orders[0].PublicID, sale.RefundBuyer) // the name is for sale again
+		before := s.dump()
+		_, err = s.Try(t.Context(), party, sale.Request{QuoteID: q.QuoteID}, s.clock.now())
+		s.wantCode("try it after a refund", err, fault.Conflict)
+		_, err = s.place(party, sale.Request{QuoteID: q.QuoteID})
+		s.wantCode("after a refund", err, fault.Conflict)
+		if after := s.dump(); after != before {
 			t.Errorf("refused, but changed\n%s\nto\n%s", before, after)
 		}
 	})
 }
 
-// A labeller seals with a label.
+// A labeller seals by adding a label.
 type labeller struct{}
 
 func (labeller) Seal(plain, context []byte) []byte {
@@ -176,20 +176,20 @@ func (labeller) Open(sealed, context []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Keys change, quotes that are out stay good, and all processes follow.
+// Keys are replaced, quotes that were issued stay valid, and all processes accept them.
 func TestKeysOfQuotesChange(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		c := &clock{at: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
 		cfg.Now = c.now
 		db := storetest.Open(t, cfg)
-		first := newDesk(t, db, c)
-		process := func() *desk {
-			return &desk{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
+		first := newFixture(t, db, c)
+		process := func() *fixture {
+			return &fixture{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
 		}
 		first.Service = process().Service
 		second := process()
-		accepts := func(what string, by *desk, id string) {
+		accepts := func(what string, by *fixture, id string) {
 			t.Helper()
 			if _, err := by.Try(t.Context(), party, sale.Request{QuoteID: id}, c.now()); err != nil {
 				t.Errorf("%s: %v", what, err)
@@ -218,9 +218,9 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		q4 := first.quote(party, ember)
 		c.move(5 * time.Minute)
 		var wg sync.WaitGroup
-		for _, d := range []*desk{first, second, process(), process()} {
+		for _, s := range []*fixture{first, second, process(), process()} {
 			wg.Go(func() {
-				if _, err := d.Quote(t.Context(), party, ember, c.now()); err != nil {
+				if _, err := s.Quote(t.Context(), party, ember, c.now()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -229,14 +229,14 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		keys(3)
 		accepts("the key that has had its time", second, q4.QuoteID)
 
-		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: stranger{}, Audit: auditor{c.now}}).Quote(t.Context(), party, ember, c.now())
+		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: otherKey{}, Audit: auditor{c.now}}).Quote(t.Context(), party, ember, c.now())
 		if err == nil || errors.As(err, new(*fault.Error)) {
 			t.Errorf("keys that cannot be opened: got %v, want a failure of ours", err)
 		}
 	})
 }
 
-// A stranger opens nothing.
-type stranger struct{ labeller }
+// A otherKey opens nothing.
+type otherKey struct{ labeller }
 
-func (stranger) Open(_, _ []byte) ([]byte, error) { return nil, errors.New("another key") }
+func (otherKey) Open(_, _ []byte) ([]byte, error) { return nil, errors.New("another key") }

@@ -19,7 +19,7 @@ const (
 	MaxReference = 255
 )
 
-// checkDetails checks the fields that stand for themselves.
+// checkDetails checks the fields that do not depend on others.
 func (r Request) checkDetails() error {
 	if r.Currency != "" {
 		if _, err := money.ParseCurrency(r.Currency); err != nil {
@@ -40,7 +40,7 @@ func (r Request) checkDetails() error {
 	return nil
 }
 
-// check checks a buyer; the zero Buyer says nothing about one.
+// check checks a buyer; the zero Buyer means that none is given.
 func (b Buyer) check() error {
 	if b == (Buyer{}) {
 		return nil
@@ -60,7 +60,7 @@ func (b Buyer) check() error {
 	return nil
 }
 
-// flawOfURL says why a browser is not sent there; empty when it may be, or when there is no address.
+// flawOfURL says why a browser is not redirected to the URL; empty if it may be, or if there is none.
 func flawOfURL(s string) string {
 	if s == "" {
 		return ""

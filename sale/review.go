@@ -9,19 +9,19 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Flag makes sales of a domain wait for a person from now on, in either environment, within a transaction of the caller.
-// A domain that is flagged stays so.
-func (d *Service) Flag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
-	return d.setFlag(ctx, tx, domain, true, by)
+// Flag makes later sales of a domain wait for manual review, in both environments, within a transaction of the caller.
+// Flagging a flagged domain does nothing.
+func (s *Service) Flag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
+	return s.setFlag(ctx, tx, domain, true, by)
 }
 
-// Unflag ends that. Orders that are held stay so until they are cleared.
-func (d *Service) Unflag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
-	return d.setFlag(ctx, tx, domain, false, by)
+// Unflag ends what [Service.Flag] began. Orders that are held stay held until they are cleared.
+func (s *Service) Unflag(ctx context.Context, tx store.Tx, domain fqdn.Name, by Actor) error {
+	return s.setFlag(ctx, tx, domain, false, by)
 }
 
-func (d *Service) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bool, by Actor) error {
-	changed, err := flag(ctx, tx, domain, on, store.Micros(d.cfg.Now()))
+func (s *Service) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bool, by Actor) error {
+	changed, err := flag(ctx, tx, domain, on, store.Micros(s.cfg.Now()))
 	if err != nil {
 		return fmt.Errorf("flag a domain: %w", err)
 	}
@@ -32,11 +32,11 @@ func (d *Service) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on
 	if on {
 		action = "domain.flag"
 	}
-	return d.record(ctx, tx, by, action, domain.String(), nil)
+	return s.record(ctx, tx, by, action, domain.String(), nil)
 }
 
-// Flagged returns the domains whose sales wait for a person, in alphabetical order.
-func (d *Service) Flagged(ctx context.Context) ([]fqdn.Name, error) {
+// Flagged returns the domains whose sales wait for manual review, in alphabetical order.
+func (s *Service) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 	scan := func(rows *sql.Rows) (fqdn.Name, error) {
 		text, err := store.ScanOne[string](rows)
 		if err != nil {
@@ -49,7 +49,7 @@ func (d *Service) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 		return domain, nil
 	}
 	var all []fqdn.Name
-	err := d.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+	err := s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
 		all, err = store.Collect(ctx, tx, scan, `SELECT domain FROM flagged_domains ORDER BY domain`)
 		return err
 	})
@@ -59,10 +59,10 @@ func (d *Service) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 	return all, nil
 }
 
-// record tells the auditor.
-func (d *Service) record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error {
+// record writes to the audit log.
+func (s *Service) record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error {
 	if by.Name == "" {
-		return fmt.Errorf("write to the audit log: nobody is named for %s", action)
+		return fmt.Errorf("write to the audit log: no actor is named for %s", action)
 	}
-	return d.cfg.Audit.Record(ctx, tx, by, action, subject, details)
+	return s.cfg.Audit.Record(ctx, tx, by, action, subject, details)
 }

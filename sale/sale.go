@@ -1,11 +1,11 @@
-// Package sale is the way from a quote to a settled order: the state machine and its rules.
+// Package sale holds quotes, orders, their states and the transition table.
 //
-// A [Desk] quotes prices, records sales, and moves orders from state to state by one table. What changes an order also
-// appends to its timeline, posts to the books and emits an event, all in the transaction of the caller: they are kept
-// together or not at all.
+// A [Service] quotes prices, records sales, and changes the state of orders by one transition table. Each change also
+// appends to the timeline of the order, posts to the ledger and emits an event, all in the transaction of the caller: they
+// commit together or not at all.
 //
-// Times are the caller's, because a partner that tries things out has a clock of its own; only the keys that sign quotes
-// live by the clock of the [Config].
+// Times come from the caller, because a partner in the sandbox has a clock of its own. Only the keys that sign quotes use
+// the clock of the [Config].
 package sale
 
 import (
@@ -28,7 +28,7 @@ type Party struct {
 // Terms are what is agreed with a partner about its sales.
 type Terms struct {
 	ServiceBP        int64 // commission on a sale that the partner collects, in basis points; for the [Books]
-	ReviewLimitCents int64 // a sale over this waits for a person; 0: none does because of its price
+	ReviewLimitCents int64 // a sale over this waits for manual review; 0: none does because of its price
 }
 
 // all reports whether the party sees the orders of all parties.
@@ -41,7 +41,7 @@ type Listing struct {
 }
 
 // An Inventory is where names for sale are. Where a name is not for sale, all methods fail with [fault.NotFound] or
-// [fault.Conflict], whichever is at hand; the [Desk] finds out what it was. That must not end the transaction.
+// [fault.Conflict], either of them; the [Service] finds out which it is. The failure must not end the transaction.
 type Inventory interface {
 	// Offer finds the listing of a name that is for sale, as it is in the database now.
 	Offer(ctx context.Context, environment string, domain fqdn.Name) (Listing, error)
@@ -60,7 +60,7 @@ type Books interface {
 	Reverse(ctx context.Context, tx store.Tx, o Order) error
 }
 
-// Events is where events are emitted. What it does is the last that a Desk does in a transaction.
+// Events is where events are emitted. A [Service] calls it last in a transaction.
 type Events interface {
 	Emit(ctx context.Context, tx store.Tx, p Party, kind string, data EventData, at time.Time) error
 }
@@ -80,12 +80,12 @@ const (
 	EventRefunded          = "order.refunded" // or cancelled
 )
 
-// An Auditor keeps who did what, in the transaction of the change.
+// An Auditor records who did what, in the transaction of the change.
 type Auditor interface {
 	Record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error
 }
 
-// Config is what a [Desk] stands on.
+// Config is what a [Service] needs.
 type Config struct {
 	DB        *store.DB
 	Inventory Inventory
@@ -96,14 +96,14 @@ type Config struct {
 	Now       func() time.Time // by which those keys are changed; nil: the store's clock
 }
 
-// A Desk sells. It is safe for concurrent use.
+// A Service quotes prices, records sales and changes orders. It is safe for concurrent use.
 type Service struct {
 	cfg   Config
 	keys  keyring
-	turns map[string]chan struct{} // by environment: taken by who sells on PostgreSQL
+	turns map[string]chan struct{} // by environment: held by a transaction on PostgreSQL
 }
 
-// New returns a desk. It panics where something in cfg is missing.
+// New returns a service. It panics where something in cfg is missing.
 func New(cfg Config) *Service {
 	if cfg.DB == nil || cfg.Inventory == nil || cfg.Books == nil || cfg.Events == nil || cfg.Audit == nil || cfg.Keys == nil {
 		panic("sale: the configuration is not complete")
@@ -115,12 +115,12 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, keys: keyring{now: cfg.Now, sealer: cfg.Keys}, turns: turns}
 }
 
-// Tx is [store.DB.Tx] for transactions that place or move orders of an environment. All of them change the rows from which
-// changes of listings and events get their numbers, so that on PostgreSQL, which refuses all but the first, many at once
-// would spend their attempts on one another: there, those of a process take turns. SQLite does that by itself, and lets them
-// share a commit.
-func (d *Service) Tx(ctx context.Context, environment string, fn func(store.Tx) error) error {
-	if turn := d.turns[environment]; turn != nil && d.cfg.DB.Engine() == store.Postgres {
+// Tx is [store.DB.Tx] for transactions that place or change orders of an environment. All of them change the rows that
+// number the changes of listings and the events. PostgreSQL refuses all but the first of several concurrent ones, which
+// would use up their retries; there, the transactions of one process run one after the other. SQLite does so by itself,
+// and groups their commits.
+func (s *Service) Tx(ctx context.Context, environment string, fn func(store.Tx) error) error {
+	if turn := s.turns[environment]; turn != nil && s.cfg.DB.Engine() == store.Postgres {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()
@@ -128,5 +128,5 @@ func (d *Service) Tx(ctx context.Context, environment string, fn func(store.Tx) 
 			return ctx.Err()
 		}
 	}
-	return d.cfg.DB.Tx(ctx, fn)
+	return s.cfg.DB.Tx(ctx, fn)
 }

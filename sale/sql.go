@@ -70,7 +70,7 @@ func selectOrder(ctx context.Context, tx store.Tx, p Party, id string) (Order, e
 		append([]any{id}, args...)...).Scan)
 }
 
-// BuyerOf reads who bought, as far as the order says; zero where it says no more.
+// BuyerOf reads the buyer of an order; zero if it has been removed.
 func BuyerOf(ctx context.Context, tx store.Tx, order string) (b Buyer, err error) {
 	err = tx.QueryRow(ctx, `SELECT buyer_email, buyer_name, buyer_country FROM orders WHERE id = $1`, order).Scan(&b.Email, &b.Name, &b.Country)
 	if err != nil && !store.IsNoRows(err) {
@@ -172,7 +172,7 @@ func flag(ctx context.Context, tx store.Tx, domain fqdn.Name, on bool, at int64)
 }
 
 // OrdersAfter returns up to limit orders of all parties whose ids are greater than after, in the order of their ids and
-// without timelines, for checks that look at everything within one snapshot.
+// without timelines, for checks of all orders within one snapshot.
 func OrdersAfter(ctx context.Context, tx store.Tx, after string, limit int) ([]Order, error) {
 	all, err := store.Collect(ctx, tx, scanOrderRow, `SELECT `+orderColumns+` FROM orders WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
 	if err != nil {

@@ -23,30 +23,30 @@ const (
 	Settle          Action = "settle"
 	RefundBuyer     Action = "refund" // in full
 	Cancel          Action = "cancel"
-	Hold            Action = "hold" // let a person look first
+	Hold            Action = "hold" // for manual review
 	Clear           Action = "clear"
 )
 
 // Schema is the list of actions.
 func (Action) Schema() *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
-	for _, r := range rules {
-		s.Enum = append(s.Enum, string(r.action))
+	for _, t := range transitions {
+		s.Enum = append(s.Enum, string(t.action))
 	}
 	return s
 }
 
-// A rule says what an action does to an order: nothing, unless all that it needs holds.
-type rule struct {
-	action  Action
-	from    []State
-	reviews []Review     // needed
-	model   PaymentModel // needed; empty: any
-	to      State        // empty: the state stays
-	review  Review       // empty: the review stays
-	event   string       // emitted; empty: none
-	step    string       // in the timeline
-	undone  bool         // the sale is reversed in the books and the name is for sale again
+// A stateTransition is a row of the transition table: what an action needs of an order, and what it does to it.
+type stateTransition struct {
+	action   Action
+	from     []State
+	reviews  []Review     // needed
+	model    PaymentModel // needed; empty: any
+	to       State        // empty: the state stays
+	review   Review       // empty: the review stays
+	event    string       // emitted; empty: none
+	step     string       // in the timeline
+	reverses bool         // the sale is reversed in the ledger and the name is for sale again
 }
 
 var (
@@ -56,13 +56,13 @@ var (
 	anyReview = []Review{"", Held, ReviewDone}
 )
 
-// rules is the whole state machine. What stands in no row is not allowed.
-var rules = []rule{
+// transitions is the transition table. What is in no row is not allowed.
+var transitions = []stateTransition{
 	{action: StartTransfer, from: start, reviews: unheld, to: TransferInProgress, event: EventTransferStarted, step: EventTransferStarted},
 	{action: ConfirmTransfer, from: []State{TransferInProgress}, reviews: anyReview, to: TransferCompleted, event: EventTransferCompleted, step: EventTransferCompleted},
 	{action: Settle, from: []State{TransferCompleted}, reviews: anyReview, to: Settled, event: EventSettled, step: EventSettled},
-	{action: RefundBuyer, from: beforeEnd, reviews: anyReview, model: PartnerCollected, to: Refunded, event: EventRefunded, step: EventRefunded, undone: true},
-	{action: Cancel, from: beforeEnd, reviews: anyReview, to: Cancelled, event: EventRefunded, step: stepCancelled, undone: true},
+	{action: RefundBuyer, from: beforeEnd, reviews: anyReview, model: PartnerCollected, to: Refunded, event: EventRefunded, step: EventRefunded, reverses: true},
+	{action: Cancel, from: beforeEnd, reviews: anyReview, to: Cancelled, event: EventRefunded, step: stepCancelled, reverses: true},
 	{action: Hold, from: start, reviews: unheld, review: Held, step: stepHeld},
 	{action: Clear, from: start, reviews: []Review{Held}, review: ReviewDone, event: EventReviewCleared, step: EventReviewCleared},
 }
@@ -73,19 +73,19 @@ const (
 	stepCancelled = "order.cancelled"
 )
 
-func ruleOf(a Action) (rule, bool) {
-	i := slices.IndexFunc(rules, func(r rule) bool { return r.action == a })
+func transitionOf(a Action) (stateTransition, bool) {
+	i := slices.IndexFunc(transitions, func(t stateTransition) bool { return t.action == a })
 	if i < 0 {
-		return rule{}, false
+		return stateTransition{}, false
 	}
-	return rules[i], true
+	return transitions[i], true
 }
 
 // Next is the action that takes an order one state on, towards [Settled]; ok is false at an end.
 func (s State) Next() (a Action, ok bool) {
-	for _, r := range rules {
-		if r.to != "" && !r.undone && slices.Contains(r.from, s) {
-			return r.action, true
+	for _, t := range transitions {
+		if t.to != "" && !t.reverses && slices.Contains(t.from, s) {
+			return t.action, true
 		}
 	}
 	return "", false
@@ -98,12 +98,12 @@ type Actor struct {
 	Party  Party  // whose orders the actor sees; zero: all
 }
 
-// Transition does an action to an order within a transaction of the caller, and returns the order as it is then, with its timeline.
-// The state changes in the statement that looks at it: of several at once, one acts. It fails with [fault.NotFound] for an
-// order that the actor does not see, and with [fault.Conflict] when the action is not allowed as the order stands;
-// then nothing is changed.
-func (d *Service) Transition(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (Order, error) {
-	o, _, err := d.act(ctx, tx, id, a, by, now)
+// Transition does an action to an order within a transaction of the caller, and returns the changed order with its
+// timeline. One statement checks and changes the state, so that one of several concurrent actions succeeds. It fails with
+// [fault.NotFound] for an order that the actor does not see, and with [fault.Conflict] when the state of the order does not
+// allow the action; then nothing is changed.
+func (s *Service) Transition(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (Order, error) {
+	o, _, err := s.transition(ctx, tx, id, a, by, now)
 	return o, err
 }
 
@@ -121,38 +121,38 @@ type Refund struct {
 // MaxReason is the length of a reason in bytes.
 const MaxReason = 1000
 
-// Refund refunds an order of the party in full, as [Desk.Act] does, because the partner asks for it.
-func (d *Service) Refund(ctx context.Context, tx store.Tx, p Party, id, reason string, now time.Time) (Refund, error) {
+// Refund refunds an order of the party in full, as [Service.Transition] does, at the request of the partner.
+func (s *Service) Refund(ctx context.Context, tx store.Tx, p Party, id, reason string, now time.Time) (Refund, error) {
 	if len(reason) > MaxReason {
 		return Refund{}, fault.Invalid("reason", "must be at most %d bytes", MaxReason)
 	}
-	_, r, err := d.act(ctx, tx, id, RefundBuyer, Actor{Name: "partner " + p.Partner, Reason: reason, Party: p}, now)
+	_, r, err := s.transition(ctx, tx, id, RefundBuyer, Actor{Name: "partner " + p.Partner, Reason: reason, Party: p}, now)
 	return r, err
 }
 
-// act is Act; the refund is zero unless the action is one.
-func (d *Service) act(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (o Order, r Refund, err error) {
-	rule, ok := ruleOf(a)
+// transition is [Service.Transition]; the refund is zero unless the action is [RefundBuyer].
+func (s *Service) transition(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (o Order, r Refund, err error) {
+	t, ok := transitionOf(a)
 	if !ok {
-		return Order{}, Refund{}, fault.Invalid("action", "is not one that an order knows")
+		return Order{}, Refund{}, fault.Invalid("action", "is not an action of an order")
 	}
-	o, err = move(ctx, tx, id, rule, by.Party, now)
+	o, err = move(ctx, tx, id, t, by.Party, now)
 	if store.IsNoRows(err) {
-		return Order{}, Refund{}, d.refusal(ctx, tx, id, rule, by.Party)
+		return Order{}, Refund{}, s.refusal(ctx, tx, id, t, by.Party)
 	}
 	if err != nil {
 		return Order{}, Refund{}, fmt.Errorf("%s order %s: %w", a, id, err)
 	}
-	if r, err = d.follow(ctx, tx, &o, rule, by, o.UpdatedAt); err != nil {
+	if r, err = s.follow(ctx, tx, &o, t, by, o.UpdatedAt); err != nil {
 		return Order{}, Refund{}, within(fmt.Sprintf("%s order %s", a, id), err)
 	}
 	return o, r, nil
 }
 
-// move changes the state of an order if the rule allows it, at the time given or, where the clock went back, at that of the
-// last change. It fails with [sql.ErrNoRows] otherwise.
-func move(ctx context.Context, tx store.Tx, id string, r rule, p Party, now time.Time) (Order, error) {
-	args := []any{id, r.to, r.review, store.Micros(now), TransferCompleted}
+// move changes the state of an order if the transition allows it. The time of the change is now or, if the clock went
+// back, that of the last change. It fails with [sql.ErrNoRows] otherwise.
+func move(ctx context.Context, tx store.Tx, id string, t stateTransition, p Party, now time.Time) (Order, error) {
+	args := []any{id, t.to, t.review, store.Micros(now), TransferCompleted}
 	in := func(values ...string) string {
 		first := len(args) + 1
 		for _, v := range values {
@@ -160,9 +160,9 @@ func move(ctx context.Context, tx store.Tx, id string, r rule, p Party, now time
 		}
 		return "IN (" + store.Binds(first, len(values)) + ")"
 	}
-	where := "id = $1 AND status " + in(texts(r.from)...) + " AND review " + in(texts(r.reviews)...)
-	if r.model != "" {
-		where += " AND payment_model " + in(string(r.model))
+	where := "id = $1 AND status " + in(texts(t.from)...) + " AND review " + in(texts(t.reviews)...)
+	if t.model != "" {
+		where += " AND payment_model " + in(string(t.model))
 	}
 	condition, own := ofParty(p, len(args)+1)
 	return scanOrder(tx.QueryRow(ctx, `
@@ -183,15 +183,15 @@ func texts[T ~string](values []T) []string {
 	return all
 }
 
-// follow does what follows from the move of an order: the event comes last.
-func (d *Service) follow(ctx context.Context, tx store.Tx, o *Order, r rule, by Actor, now time.Time) (refund Refund, err error) {
-	if err := insertSteps(ctx, tx, o.PublicID, o.version, Step{At: now, Type: r.step, Status: o.Status}); err != nil {
+// follow records a transition and runs its effects: timeline, refund, ledger, relisting, audit, and the event last.
+func (s *Service) follow(ctx context.Context, tx store.Tx, o *Order, t stateTransition, by Actor, now time.Time) (refund Refund, err error) {
+	if err := insertSteps(ctx, tx, o.PublicID, o.version, Step{At: now, Type: t.step, Status: o.Status}); err != nil {
 		return Refund{}, err
 	}
 	if err := addTimelines(ctx, tx, []*Order{o}); err != nil {
 		return Refund{}, err
 	}
-	if r.action == RefundBuyer {
+	if t.action == RefundBuyer {
 		refund = Refund{
 			RefundID: store.NewID("ref"), Order: *o, AmountCents: o.SalePriceCents, Currency: o.Currency, CreatedAt: o.UpdatedAt,
 			reason: by.Reason,
@@ -200,21 +200,21 @@ func (d *Service) follow(ctx context.Context, tx store.Tx, o *Order, r rule, by 
 			return Refund{}, err
 		}
 	}
-	if r.undone {
-		if err := d.cfg.Books.Reverse(ctx, tx, *o); err != nil {
+	if t.reverses {
+		if err := s.cfg.Books.Reverse(ctx, tx, *o); err != nil {
 			return Refund{}, err
 		}
-		if err := d.relist(ctx, tx, *o, now); err != nil {
+		if err := s.relist(ctx, tx, *o, now); err != nil {
 			return Refund{}, err
 		}
 	}
-	if err := d.record(ctx, tx, by, "order."+string(r.action), o.PublicID, o.lastMove()); err != nil {
+	if err := s.record(ctx, tx, by, "order."+string(t.action), o.PublicID, o.lastMove()); err != nil {
 		return Refund{}, err
 	}
-	if r.event == "" {
+	if t.event == "" {
 		return refund, nil
 	}
-	return refund, d.emit(ctx, tx, r.event, *o, now)
+	return refund, s.emit(ctx, tx, t.event, *o, now)
 }
 
 // lastMove is what the last step changed, for the audit log.
@@ -229,9 +229,8 @@ func (o Order) lastMove() map[string]any {
 	return details
 }
 
-// relist puts the name of an undone order up for sale again, unless it has gone its own way meanwhile: sold to another, or
-// for sale once more.
-func (d *Service) relist(ctx context.Context, tx store.Tx, o Order, now time.Time) error {
+// relist puts the name of a reversed order up for sale again, unless it was sold or listed again meanwhile.
+func (s *Service) relist(ctx context.Context, tx store.Tx, o Order, now time.Time) error {
 	held, err := sold(ctx, tx, o.Environment, o.Domain, o.PublicID)
 	if err != nil || held {
 		return err
@@ -240,33 +239,33 @@ func (d *Service) relist(ctx context.Context, tx store.Tx, o Order, now time.Tim
 	if err != nil {
 		return fmt.Errorf("the domain of an order %w", err)
 	}
-	if err := d.cfg.Inventory.Relist(ctx, tx, o.Environment, domain, now); !notForSale(err) {
+	if err := s.cfg.Inventory.Relist(ctx, tx, o.Environment, domain, now); !notForSale(err) {
 		return err
 	}
 	return nil
 }
 
-// refusal says why an order was not moved.
-func (d *Service) refusal(ctx context.Context, tx store.Tx, id string, r rule, p Party) error {
+// refusal is the fault that says why an order was not changed.
+func (s *Service) refusal(ctx context.Context, tx store.Tx, id string, t stateTransition, p Party) error {
 	o, err := selectOrder(ctx, tx, p, id)
 	switch {
 	case store.IsNoRows(err):
 		return errNoOrder()
 	case err != nil:
 		return fmt.Errorf("read an order: %w", err)
-	case !slices.Contains(r.from, o.Status):
-		return fault.New(fault.Conflict, "the order is %s, which does not allow %s", o.Status, r.action)
-	case r.model != "" && r.model != o.PaymentModel:
-		return fault.New(fault.Conflict, "the order is %s, which does not allow %s", o.PaymentModel, r.action)
+	case !slices.Contains(t.from, o.Status):
+		return fault.New(fault.Conflict, "the order is %s, which does not allow %s", o.Status, t.action)
+	case t.model != "" && t.model != o.PaymentModel:
+		return fault.New(fault.Conflict, "the order is %s, which does not allow %s", o.PaymentModel, t.action)
 	case o.Review == Held:
-		return fault.New(fault.Conflict, "the order is held for review, which does not allow %s", r.action).
+		return fault.New(fault.Conflict, "the order is held for review, which does not allow %s", t.action).
 			WithHint("wait for the event %s", EventReviewCleared)
 	}
 	return fault.New(fault.Conflict, "the order is not held for review")
 }
 
-func (d *Service) emit(ctx context.Context, tx store.Tx, kind string, o Order, at time.Time) error {
+func (s *Service) emit(ctx context.Context, tx store.Tx, kind string, o Order, at time.Time) error {
 	data := EventData{Order: o}
 	data.Order.Buyer, data.Order.ReturnURL, data.Order.CancelURL, data.Order.Timeline = Buyer{}, "", "", nil
-	return d.cfg.Events.Emit(ctx, tx, o.Party(), kind, data, at)
+	return s.cfg.Events.Emit(ctx, tx, o.Party(), kind, data, at)
 }

@@ -20,57 +20,57 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A standing is a state and a review.
-type standing struct {
+// A position is the state and the review of an order.
+type position struct {
 	state  sale.State
 	review sale.Review
 }
 
-// moves are all that is allowed, apart from the table in the package: action, where from, where to, the event.
-var moves = map[sale.Action]map[standing]struct {
-	to    standing
+// moves are all allowed transitions, written apart from the table of the package: action, from, to, event.
+var moves = map[sale.Action]map[position]struct {
+	to    position
 	event string
 }{
 	sale.StartTransfer: {
-		{sale.ExternallyPaid, ""}:              {standing{sale.TransferInProgress, ""}, "order.transfer_started"},
-		{sale.ExternallyPaid, sale.ReviewDone}: {standing{sale.TransferInProgress, sale.ReviewDone}, "order.transfer_started"},
-		{sale.Paid, ""}:                        {standing{sale.TransferInProgress, ""}, "order.transfer_started"},
+		{sale.ExternallyPaid, ""}:              {position{sale.TransferInProgress, ""}, "order.transfer_started"},
+		{sale.ExternallyPaid, sale.ReviewDone}: {position{sale.TransferInProgress, sale.ReviewDone}, "order.transfer_started"},
+		{sale.Paid, ""}:                        {position{sale.TransferInProgress, ""}, "order.transfer_started"},
 	},
 	sale.ConfirmTransfer: {
-		{sale.TransferInProgress, ""}:              {standing{sale.TransferCompleted, ""}, "order.transfer_completed"},
-		{sale.TransferInProgress, sale.ReviewDone}: {standing{sale.TransferCompleted, sale.ReviewDone}, "order.transfer_completed"},
+		{sale.TransferInProgress, ""}:              {position{sale.TransferCompleted, ""}, "order.transfer_completed"},
+		{sale.TransferInProgress, sale.ReviewDone}: {position{sale.TransferCompleted, sale.ReviewDone}, "order.transfer_completed"},
 	},
 	sale.Settle: {
-		{sale.TransferCompleted, ""}:              {standing{sale.Settled, ""}, "order.settled"},
-		{sale.TransferCompleted, sale.ReviewDone}: {standing{sale.Settled, sale.ReviewDone}, "order.settled"},
+		{sale.TransferCompleted, ""}:              {position{sale.Settled, ""}, "order.settled"},
+		{sale.TransferCompleted, sale.ReviewDone}: {position{sale.Settled, sale.ReviewDone}, "order.settled"},
 	},
 	sale.RefundBuyer: {
-		{sale.ExternallyPaid, ""}:                  {standing{sale.Refunded, ""}, "order.refunded"},
-		{sale.ExternallyPaid, sale.Held}:           {standing{sale.Refunded, sale.Held}, "order.refunded"},
-		{sale.ExternallyPaid, sale.ReviewDone}:     {standing{sale.Refunded, sale.ReviewDone}, "order.refunded"},
-		{sale.TransferInProgress, ""}:              {standing{sale.Refunded, ""}, "order.refunded"},
-		{sale.TransferInProgress, sale.ReviewDone}: {standing{sale.Refunded, sale.ReviewDone}, "order.refunded"},
+		{sale.ExternallyPaid, ""}:                  {position{sale.Refunded, ""}, "order.refunded"},
+		{sale.ExternallyPaid, sale.Held}:           {position{sale.Refunded, sale.Held}, "order.refunded"},
+		{sale.ExternallyPaid, sale.ReviewDone}:     {position{sale.Refunded, sale.ReviewDone}, "order.refunded"},
+		{sale.TransferInProgress, ""}:              {position{sale.Refunded, ""}, "order.refunded"},
+		{sale.TransferInProgress, sale.ReviewDone}: {position{sale.Refunded, sale.ReviewDone}, "order.refunded"},
 	},
 	sale.Cancel: {
-		{sale.ExternallyPaid, ""}:                  {standing{sale.Cancelled, ""}, "order.refunded"},
-		{sale.ExternallyPaid, sale.Held}:           {standing{sale.Cancelled, sale.Held}, "order.refunded"},
-		{sale.ExternallyPaid, sale.ReviewDone}:     {standing{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
-		{sale.Paid, ""}:                            {standing{sale.Cancelled, ""}, "order.refunded"},
-		{sale.TransferInProgress, ""}:              {standing{sale.Cancelled, ""}, "order.refunded"},
-		{sale.TransferInProgress, sale.ReviewDone}: {standing{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
+		{sale.ExternallyPaid, ""}:                  {position{sale.Cancelled, ""}, "order.refunded"},
+		{sale.ExternallyPaid, sale.Held}:           {position{sale.Cancelled, sale.Held}, "order.refunded"},
+		{sale.ExternallyPaid, sale.ReviewDone}:     {position{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
+		{sale.Paid, ""}:                            {position{sale.Cancelled, ""}, "order.refunded"},
+		{sale.TransferInProgress, ""}:              {position{sale.Cancelled, ""}, "order.refunded"},
+		{sale.TransferInProgress, sale.ReviewDone}: {position{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
 	},
 	sale.Hold: {
-		{sale.ExternallyPaid, ""}:              {standing{sale.ExternallyPaid, sale.Held}, ""},
-		{sale.ExternallyPaid, sale.ReviewDone}: {standing{sale.ExternallyPaid, sale.Held}, ""},
-		{sale.Paid, ""}:                        {standing{sale.Paid, sale.Held}, ""},
+		{sale.ExternallyPaid, ""}:              {position{sale.ExternallyPaid, sale.Held}, ""},
+		{sale.ExternallyPaid, sale.ReviewDone}: {position{sale.ExternallyPaid, sale.Held}, ""},
+		{sale.Paid, ""}:                        {position{sale.Paid, sale.Held}, ""},
 	},
 	sale.Clear: {
-		{sale.ExternallyPaid, sale.Held}: {standing{sale.ExternallyPaid, sale.ReviewDone}, "order.manual_review_cleared"},
+		{sale.ExternallyPaid, sale.Held}: {position{sale.ExternallyPaid, sale.ReviewDone}, "order.manual_review_cleared"},
 	},
 }
 
-// ways are how an order gets to a standing.
-var ways = map[standing][]sale.Action{
+// ways are the actions that bring a new order to a position.
+var ways = map[position][]sale.Action{
 	{sale.ExternallyPaid, ""}:                  {},
 	{sale.ExternallyPaid, sale.Held}:           {sale.Hold},
 	{sale.ExternallyPaid, sale.ReviewDone}:     {sale.Hold, sale.Clear},
@@ -93,75 +93,75 @@ var actions = []sale.Action{
 	sale.StartTransfer, sale.ConfirmTransfer, sale.Settle, sale.RefundBuyer, sale.Cancel, sale.Hold, sale.Clear,
 }
 
-// bring makes an order of the name that stands there.
-func (d *desk) bring(name fqdn.Name, where standing) string {
-	d.Helper()
-	o := d.mustPlace(party, name)
+// bring makes an order of the name at the position.
+func (s *fixture) bring(name fqdn.Name, where position) string {
+	s.Helper()
+	o := s.mustPlace(party, name)
 	if where.state == sale.Paid {
-		d.exec(`UPDATE orders SET status = 'PAID', payment_model = 'service_collected' WHERE id = $1`, o.PublicID)
+		s.exec(`UPDATE orders SET status = 'PAID', payment_model = 'service_collected' WHERE id = $1`, o.PublicID)
 	}
-	d.mustAct(o.PublicID, ways[where]...)
+	s.mustAct(o.PublicID, ways[where]...)
 	return o.PublicID
 }
 
 func TestEveryActionInEveryState(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		names := d.names(len(ways) * (1 + len(actions)))
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		names := s.names(len(ways) * (1 + len(actions)))
 		next := func() (name fqdn.Name) {
 			name, names = names[0], names[1:]
 			return name
 		}
 		for where := range ways {
-			d.wantRefusals(d.bring(next(), where), where)
+			s.wantRefusals(s.bring(next(), where), where)
 		}
 		for a, from := range moves {
 			for where := range from {
-				d.wantMove(next(), where, a)
+				s.wantMove(next(), where, a)
 			}
 		}
-		d.wantRight()
+		s.wantRight()
 	})
 }
 
-// wantRefusals tries all that is not allowed on an order that stands there.
-func (d *desk) wantRefusals(id string, where standing) {
-	d.Helper()
-	before := d.dump()
+// wantRefusals tries all actions that are not allowed at the position.
+func (s *fixture) wantRefusals(id string, where position) {
+	s.Helper()
+	before := s.dump()
 	for _, a := range actions {
 		if _, allowed := moves[a][where]; !allowed {
-			_, err := d.act(id, a, staff)
-			d.wantCode(fmt.Sprintf("%s of %v", a, where), err, fault.Conflict)
+			_, err := s.act(id, a, staff)
+			s.wantCode(fmt.Sprintf("%s of %v", a, where), err, fault.Conflict)
 		}
 	}
-	if after := d.dump(); after != before {
-		d.Errorf("refused actions on %v changed\n%s\nto\n%s", where, before, after)
+	if after := s.dump(); after != before {
+		s.Errorf("refused actions on %v changed\n%s\nto\n%s", where, before, after)
 	}
 }
 
-// wantMove does what is allowed to an order of the name that stands there, and looks at all that comes of it.
-func (d *desk) wantMove(name fqdn.Name, where standing, a sale.Action) {
-	d.Helper()
-	id, want := d.bring(name, where), moves[a][where]
-	emittedBefore := len(d.eventsOf(id))
-	got, err := d.act(id, a, staff)
-	if now := (standing{got.Status, got.Review}); err != nil || now != want.to {
-		d.Errorf("%s of %v: got %v, %v, want %v", a, where, now, err, want.to)
+// wantMove does an allowed action to an order at the position, and checks all its effects.
+func (s *fixture) wantMove(name fqdn.Name, where position, a sale.Action) {
+	s.Helper()
+	id, want := s.bring(name, where), moves[a][where]
+	emittedBefore := len(s.eventsOf(id))
+	got, err := s.act(id, a, staff)
+	if now := (position{got.Status, got.Review}); err != nil || now != want.to {
+		s.Errorf("%s of %v: got %v, %v, want %v", a, where, now, err, want.to)
 		return
 	}
-	events := d.eventsOf(id)[emittedBefore:]
+	events := s.eventsOf(id)[emittedBefore:]
 	if want.event == "" && len(events) != 0 || want.event != "" && !slices.Equal(events, []emitted{{want.event, want.to.state}}) {
-		d.Errorf("%s of %v: got events %v, want %q", a, where, events, want.event)
+		s.Errorf("%s of %v: got events %v, want %q", a, where, events, want.event)
 	}
-	if stored, err := d.Order(d.Context(), party, id); err != nil || !reflect.DeepEqual(stored, got) {
-		d.Errorf("%s of %v: stored is %+v, %v, returned was %+v", a, where, stored, err, got)
+	if stored, err := s.Order(s.Context(), party, id); err != nil || !reflect.DeepEqual(stored, got) {
+		s.Errorf("%s of %v: stored is %+v, %v, returned was %+v", a, where, stored, err, got)
 	}
-	if last := got.Timeline[len(got.Timeline)-1]; last.Status != want.to.state || last.At != d.clock.now() {
-		d.Errorf("%s of %v: got %+v at the end of the timeline", a, where, last)
+	if last := got.Timeline[len(got.Timeline)-1]; last.Status != want.to.state || last.At != s.clock.now() {
+		s.Errorf("%s of %v: got %+v at the end of the timeline", a, where, last)
 	}
 	given := want.to.state == sale.Refunded || want.to.state == sale.Cancelled
-	if listed := d.status(name) == "listed"; listed != given {
-		d.Errorf("%s of %v: the name is listed: %t, want %t", a, where, listed, given)
+	if listed := s.status(name) == "listed"; listed != given {
+		s.Errorf("%s of %v: the name is listed: %t, want %t", a, where, listed, given)
 	}
 }
 
@@ -180,9 +180,9 @@ func TestNext(t *testing.T) {
 
 func TestActionsOnWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		o := d.mustPlace(party, ember)
-		before := d.dump()
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		o := s.mustPlace(party, ember)
+		before := s.dump()
 		sandbox := sale.Actor{Name: "partner", Party: other}
 		live := sale.Actor{Name: "partner", Party: sale.Party{Partner: party.Partner, Environment: "LIVE"}}
 		for _, c := range []struct {
@@ -197,13 +197,13 @@ func TestActionsOnWhatIsNotThere(t *testing.T) {
 			{"an order of the other environment", o.PublicID, sale.StartTransfer, live, fault.NotFound},
 			{"an action that is none", o.PublicID, "sell", staff, fault.Validation},
 		} {
-			_, err := d.act(c.id, c.a, c.by)
-			d.wantCode(c.what, err, c.want)
+			_, err := s.act(c.id, c.a, c.by)
+			s.wantCode(c.what, err, c.want)
 		}
-		if _, err := d.act(o.PublicID, sale.Hold, sale.Actor{}); err == nil {
-			t.Error("an action of nobody: got success, want a refusal")
+		if _, err := s.act(o.PublicID, sale.Hold, sale.Actor{}); err == nil {
+			t.Error("an action without an actor: got success, want a refusal")
 		}
-		if after := d.dump(); after != before {
+		if after := s.dump(); after != before {
 			t.Errorf("refused actions changed\n%s\nto\n%s", before, after)
 		}
 	})
@@ -211,11 +211,11 @@ func TestActionsOnWhatIsNotThere(t *testing.T) {
 
 func TestARefund(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		o := d.mustPlace(party, ember)
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		o := s.mustPlace(party, ember)
 		refund := func(p sale.Party, id, reason string) (r sale.Refund, err error) {
-			err = d.tx(func(tx store.Tx) (err error) {
-				r, err = d.Refund(t.Context(), tx, p, id, reason, d.clock.now())
+			err = s.tx(func(tx store.Tx) (err error) {
+				r, err = s.Refund(t.Context(), tx, p, id, reason, s.clock.now())
 				return err
 			})
 			return r, err
@@ -232,32 +232,32 @@ func TestARefund(t *testing.T) {
 			{"the same again", party, "", fault.Conflict},
 		} {
 			r, err := refund(c.party, o.PublicID, c.reason)
-			d.wantCode("refund "+c.what, err, c.want)
+			s.wantCode("refund "+c.what, err, c.want)
 			if c.want == "" && (!strings.HasPrefix(r.RefundID, "ref_") || r.AmountCents != price || r.Currency != "USD" ||
-				r.Order.Status != sale.Refunded || r.Order.PublicID != o.PublicID || r.CreatedAt != d.clock.now() || len(r.Order.Timeline) != 2) {
+				r.Order.Status != sale.Refunded || r.Order.PublicID != o.PublicID || r.CreatedAt != s.clock.now() || len(r.Order.Timeline) != 2) {
 				t.Errorf("refund %s: got %+v", c.what, r)
 			}
 		}
-		if n := d.count(`SELECT COUNT(*) FROM refunds WHERE order_id = $1 AND reason = 'buyer withdrew'`, o.PublicID); n != 1 {
+		if n := s.count(`SELECT COUNT(*) FROM refunds WHERE order_id = $1 AND reason = 'buyer withdrew'`, o.PublicID); n != 1 {
 			t.Errorf("got %d refunds with that reason, want 1", n)
 		}
-		records, err := audit.Lines(t.Context(), d.db, audit.Filter{Subject: o.PublicID})
+		records, err := audit.Lines(t.Context(), s.db, audit.Filter{Subject: o.PublicID})
 		if err != nil || len(records) != 1 || records[0].Actor != "partner prt_1" || records[0].Action != "order.refund" ||
 			records[0].Reason != "buyer withdrew" || string(records[0].Details) != `{"after":"REFUNDED","before":"EXTERNALLY_PAID"}` {
 			t.Errorf("audit log: got %+v, %v", records, err)
 		}
-		d.mustPlace(other, ember) // it is for sale again
-		d.wantRight()
+		s.mustPlace(other, ember) // it is for sale again
+		s.wantRight()
 	})
 }
 
-// An undone sale lets the name go its own way where others have a say by now.
-func TestWhatBecomesOfTheName(t *testing.T) {
+// A reversed sale does not relist a name that was sold or listed again meanwhile.
+func TestRelistingAfterReversal(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
+	onEachEngine(t, func(t *testing.T, s *fixture) {
 		relist := func(name fqdn.Name) { // by somebody who bought it since
-			err := d.tx(func(tx store.Tx) error {
-				_, err := market.Seller{Environment: market.Sandbox, ID: "acc_2"}.Put(t.Context(), tx, []fqdn.Name{name}, money.USD(price), market.Listed, d.clock.now())
+			err := s.tx(func(tx store.Tx) error {
+				_, err := market.Seller{Environment: market.Sandbox, ID: "acc_2"}.Put(t.Context(), tx, []fqdn.Name{name}, money.USD(price), market.Listed, s.clock.now())
 				return err
 			})
 			if err != nil {
@@ -265,82 +265,82 @@ func TestWhatBecomesOfTheName(t *testing.T) {
 			}
 		}
 		listed := func(name fqdn.Name) int {
-			return d.count(`SELECT COUNT(*) FROM listings WHERE domain = $1 AND status = 'listed'`, name.String())
+			return s.count(`SELECT COUNT(*) FROM listings WHERE domain = $1 AND status = 'listed'`, name.String())
 		}
-		all := d.names(3)
+		all := s.names(3)
 
 		again := all[0]
-		o := d.mustPlace(party, again)
+		o := s.mustPlace(party, again)
 		relist(again)
-		d.mustAct(o.PublicID, sale.RefundBuyer)
+		s.mustAct(o.PublicID, sale.RefundBuyer)
 		if n := listed(again); n != 1 {
 			t.Errorf("for sale by another already: got %d listings, want 1", n)
 		}
 
 		resold := all[1]
-		first := d.mustPlace(party, resold)
+		first := s.mustPlace(party, resold)
 		relist(resold)
-		second := d.mustPlace(other, resold)
-		d.mustAct(first.PublicID, sale.Cancel)
+		second := s.mustPlace(other, resold)
+		s.mustAct(first.PublicID, sale.Cancel)
 		if n := listed(resold); n != 0 {
 			t.Errorf("sold by another since: got %d listings, want 0", n)
 		}
-		d.mustAct(second.PublicID, sale.Cancel)
+		s.mustAct(second.PublicID, sale.Cancel)
 		if n := listed(resold); n != 1 {
 			t.Errorf("both sales undone: got %d listings, want 1", n)
 		}
 
 		withdrawn := all[2]
-		o = d.mustPlace(party, withdrawn)
-		d.exec(`UPDATE listings SET status = 'withdrawn' WHERE domain = $1`, withdrawn.String())
-		d.mustAct(o.PublicID, sale.RefundBuyer)
+		o = s.mustPlace(party, withdrawn)
+		s.exec(`UPDATE listings SET status = 'withdrawn' WHERE domain = $1`, withdrawn.String())
+		s.mustAct(o.PublicID, sale.RefundBuyer)
 		if n := listed(withdrawn); n != 0 {
 			t.Errorf("the listing is gone: got %d listings, want 0", n)
 		}
-		d.wantRight()
+		s.wantRight()
 	})
 }
 
 // Of a confirmation and a refund at once, one happens.
 func TestParallelConfirmAndRefund(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		for _, name := range d.names(10) {
-			o := d.bring(name, standing{sale.TransferInProgress, ""})
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		for _, name := range s.names(10) {
+			o := s.bring(name, position{sale.TransferInProgress, ""})
 			var done atomic.Int32
 			var wg sync.WaitGroup
 			for _, a := range []sale.Action{sale.ConfirmTransfer, sale.RefundBuyer, sale.Cancel, sale.ConfirmTransfer} {
 				wg.Go(func() {
-					err := d.db.Tx(context.Background(), func(tx store.Tx) error { // without turns, as of two processes
-						_, err := d.Transition(context.Background(), tx, o, a, staff, d.clock.now())
+					err := s.db.Tx(context.Background(), func(tx store.Tx) error { // without turns, as of two processes
+						_, err := s.Transition(context.Background(), tx, o, a, staff, s.clock.now())
 						return err
 					})
 					if err == nil {
 						done.Add(1)
 						return
 					}
-					d.wantCode(string(a)+" at the same time", err, fault.Conflict)
+					s.wantCode(string(a)+" at the same time", err, fault.Conflict)
 				})
 			}
 			wg.Wait()
 			if n := done.Load(); n != 1 {
 				t.Errorf("%s: got %d actions done, want 1", name, n)
 			}
-			if events := d.eventsOf(o); len(events) != 3 {
+			if events := s.eventsOf(o); len(events) != 3 {
 				t.Errorf("%s: got events %v, want three", name, events)
 			}
 		}
-		d.wantRight()
+		s.wantRight()
 	})
 }
 
 // A cancelled order is reversed as such.
 func TestCancellationInTheLedger(t *testing.T) {
 	t.Parallel()
-	eachDesk(t, func(t *testing.T, d *desk) {
-		o := d.mustPlace(party, ember)
-		d.mustAct(o.PublicID, sale.Cancel)
-		if n := d.count(`SELECT COUNT(*) FROM postings WHERE order_id = $1 AND kind = $2`, o.PublicID, ledger.Cancellation); n != 3 {
+	onEachEngine(t, func(t *testing.T, s *fixture) {
+		o := s.mustPlace(party, ember)
+		s.mustAct(o.PublicID, sale.Cancel)
+		if n := s.count(`SELECT COUNT(*) FROM postings WHERE order_id = $1 AND kind = $2`, o.PublicID, ledger.Cancellation); n != 3 {
 			t.Errorf("got %d postings of the cancellation, want 3", n)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 // maxUnderWay is how many listings [UnderWay] takes.
 const maxUnderWay = 50
 
-// UnderWay returns the ids of the listings of the domains, in A-label form, that are in an order that has not come to its
-// end: it is neither settled, nor refunded or cancelled. It takes at most 50 domains, in an environment of the market.
+// UnderWay returns the ids of the listings of the domains, in A-label form, that are in an order under way:
+// neither settled, nor refunded or cancelled. It takes at most 50 domains, in an environment of the market.
 func UnderWay(ctx context.Context, tx store.Tx, environment string, domains []string) (listings []string, err error) {
 	if len(domains) == 0 {
 		return nil, nil
