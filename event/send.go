@@ -107,7 +107,7 @@ func reason(ctx context.Context, err error) string {
 		return ""
 	case errors.Is(err, egress.ErrAddress):
 		return "the address is not public"
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, egress.Wrap(err).Code == egress.Timeout:
 		return "no answer within 5 seconds"
 	case errors.Is(err, egress.ErrUnresolved):
 		return "the host name cannot be resolved"
