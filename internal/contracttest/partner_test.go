@@ -74,12 +74,12 @@ func TestSpecPartner(t *testing.T) {
 			continue
 		}
 		if o.Route.Method != e.method || o.Route.Path != e.path || o.Scope != e.scope || o.Limit != e.limit || o.Idempotency != e.idempotency || o.Batch || o.Tool {
-			t.Errorf("%s: got %s %s scope %q limit %s keying %d batch %v tool %v, want %+v",
+			t.Errorf("%s: got %s %s scope %q limit %s idempotency %d batch %v tool %v, want %+v",
 				e.name, o.Route.Method, o.Route.Path, o.Scope, o.Limit, o.Idempotency, o.Batch, o.Tool, e)
 		}
 	}
 	if got := len(set.All()); got != len(partnerEndpoints) {
-		t.Errorf("the set holds %d operations, the table %d", got, len(partnerEndpoints))
+		t.Errorf("the set holds %d operations, the table partnerEndpoints in this file %d: add a row for each operation", got, len(partnerEndpoints))
 	}
 	for _, o := range publicSet().All() {
 		if set.Named(o.Name) != nil {

@@ -53,7 +53,7 @@ func TestSpecEndpoints(t *testing.T) {
 		}
 	}
 	if got := len(set.All()); got != len(endpoints) {
-		t.Errorf("the set holds %d operations, the table %d", got, len(endpoints))
+		t.Errorf("the set holds %d operations, the table endpoints in this file %d: add a row for each operation", got, len(endpoints))
 	}
 }
 

@@ -59,7 +59,7 @@ func TestEveryTableHasALifetime(t *testing.T) {
 		there := tables(t, db)
 		for _, table := range there {
 			if !stated[table] {
-				t.Errorf("table %s has no lifetime: give it a rule in its package's Retention", table)
+				t.Errorf("table %s has no lifetime: add a rule to Retention in the package that owns it, and that package to Rules in internal/retention/retention.go", table)
 			}
 			delete(stated, table)
 		}
@@ -227,7 +227,7 @@ func TestRowsLiveAsLongAsIsSaid(t *testing.T) {
 		for table, keep := range lives {
 			insert := rowsOf[table]
 			if insert == nil {
-				t.Errorf("no row of table %s is tried", table)
+				t.Errorf("table %s is swept and has no example row: add one to rowsOf in internal/retention/retention_test.go", table)
 				continue
 			}
 			for _, age := range []time.Duration{keep + 3*time.Minute, keep + 2*time.Minute, keep - time.Minute} {
@@ -258,7 +258,7 @@ func TestRowsLiveAsLongAsIsSaid(t *testing.T) {
 			t.Errorf("%d of 2 old orders lost their buyers as a whole", n)
 		}
 		if n := value(t, registry, "namewharf_retention_last_pass_timestamp_seconds", ""); n == 0 {
-			t.Error("the pass is not told of")
+			t.Error("the pass is not counted")
 		}
 	})
 }
