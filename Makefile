@@ -1,9 +1,9 @@
-# Two commands: make run, make test. Both work from a fresh clone on a bare Debian with Go and Node.
+# Two commands: make run, make test. Both work from a fresh clone on a bare Debian with Go and Node. Another port: make run ADDR=127.0.0.1:9090.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test setup lint go outside bench build golden clean
+.PHONY: help run test setup lint go outside bench build golden pictures clean
 
 ADDR ?= 127.0.0.1:8080
 TOOL := go tool -modfile=tools.mod
@@ -37,14 +37,17 @@ lint: ## formatting, vet, staticcheck, go fix
 go: ## all Go tests with the race detector, on SQLite and PostgreSQL, and the browser
 	CGO_ENABLED=1 $(WITH_POSTGRES) go test -race ./...
 
-outside: build ## the checks of others: MCP conformance and inspector, OpenAPI lint
+outside: build ## third-party checks: MCP conformance and inspector, OpenAPI lint
 	./internal/ci/outside
 
 bench: ## the benchmarks behind the figures in docs/speed.md
 	go test -run '^$$' -bench . -benchmem ./...
 
-golden: ## rewrite golden files and generated pages after a change that was meant
+golden: ## rewrite golden files, generated pages and the diagram after an intended change
 	go test $$(git grep -l '"update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
+
+pictures: ## take the pictures of docs/pages.md again, with chromium
+	go test ./serve/pages -run TestInABrowser -pictures
 
 clean: ## remove what was built
 	rm -rf bin node_modules

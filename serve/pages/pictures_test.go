@@ -19,7 +19,7 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-var update = flag.Bool("update", false, "take the pictures of docs/screenshots again")
+var takeAgain = flag.Bool("pictures", false, "take the pictures of docs/screenshots again")
 
 const (
 	pictureDir = "../../docs/screenshots"
@@ -69,9 +69,9 @@ func askEmber(b *window) {
 	b.open(ask(b.named("Ember Assistant", ember), ember) + "&scope=pricing%3Aread+domains%3Awrite")
 }
 
-// testPictures holds docs/pages.md against the pictures it shows. With -update it takes them.
+// testPictures holds docs/pages.md against the pictures it shows. With -pictures it takes them.
 func testPictures(t *testing.T, chromium context.Context) {
-	if *update {
+	if *takeAgain {
 		takePictures(t, chromium)
 	}
 	doc, err := os.ReadFile(pictureDoc)
@@ -79,15 +79,15 @@ func testPictures(t *testing.T, chromium context.Context) {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(pictureDir + "/*")
-	if err != nil || len(files) != len(pictured) {
-		t.Errorf("got %d files in %s, %v, want %d", len(files), pictureDir, err, len(pictured))
+	if want := len(pictured) + 1; err != nil || len(files) != want { // and reference.png of the README
+		t.Errorf("got %d files in %s, %v, want %d", len(files), pictureDir, err, want)
 	}
 	for _, p := range pictured {
 		name := p.name + ".png"
 		info, err := os.Stat(filepath.Join(pictureDir, name))
 		switch {
 		case err != nil:
-			t.Errorf("%v; take it by go test ./serve/pages -run TestInABrowser -update", err)
+			t.Errorf("%v; take it by go test ./serve/pages -run TestInABrowser -pictures", err)
 		case info.Size() > maxPicture:
 			t.Errorf("%s is %d bytes, want at most %d", name, info.Size(), maxPicture)
 		}
