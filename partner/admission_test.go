@@ -150,33 +150,6 @@ func TestNoncesAreRemoved(t *testing.T) {
 	})
 }
 
-// In memory, too, nonces are forgotten.
-func TestNoncesAreForgotten(t *testing.T) {
-	t.Parallel()
-	var n nonces
-	begin := int64(1_760_000_000)
-	for second := begin; second < begin+3600; second++ {
-		n.forget(second)
-		for _, ahead := range []int64{0, 300, 600} {
-			one := newNonce("key", uuid.NewString(), second+ahead)
-			n.add(one)
-			if !n.has(one, second) || !n.has(one, one.expires) || n.has(one, one.expires+1) {
-				t.Fatalf("a nonce of %d", one.expires)
-			}
-		}
-		if len(n.ages) > 4 {
-			t.Fatalf("%d generations", len(n.ages))
-		}
-	}
-	held := 0
-	for _, g := range n.ages {
-		held += len(g.last)
-	}
-	if held > 3*1200 {
-		t.Errorf("%d nonces are held of 10800", held)
-	}
-}
-
 // Limits hold a credential and a class apart, and hold together over processes.
 func TestLimits(t *testing.T) {
 	t.Parallel()
@@ -242,7 +215,7 @@ func BenchmarkAdmit(b *testing.B) {
 	s := lite(b, real)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := s.api.admissions.admit(b.Context(), "key", uuid.NewString(), time.Now().Unix()+300, limits[ClassSearch]); err != nil {
+			if _, err := s.api.admission.Admit(b.Context(), "key", uuid.NewString(), time.Now().Unix()+300, limits[ClassSearch]); err != nil {
 				b.Fatal(err)
 			}
 		}

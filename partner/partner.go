@@ -23,6 +23,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/admission"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -46,7 +47,7 @@ type Config struct {
 type API struct {
 	cfg         Config
 	credentials *credentials
-	admissions  *admissions
+	admission   *admission.Admitter
 	desk        *sale.Service
 	events      *event.Log
 	inventory   *inventory
@@ -77,14 +78,14 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 	a := &API{
 		cfg:         cfg,
 		credentials: newCredentials(cfg.DB, cfg.Keys, cfg.Now),
-		admissions:  newAdmissions(cfg.DB, cfg.Now, !cfg.NoLimits),
+		admission:   admission.New(admission.Config{DB: cfg.DB, Now: cfg.Now, NoLimits: cfg.NoLimits}),
 		desk:        b.desk,
 		events:      b.events,
 		inventory:   newInventory(cfg.Market),
 	}
 	a.set = a.operations()
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
-	a.running.Go(func() { a.admissions.run(ctx) })
+	a.running.Go(func() { a.admission.Run(ctx) })
 	a.running.Go(func() {
 		if err := a.events.Deliver(ctx); err != nil && ctx.Err() == nil {
 			cfg.Logger.ErrorContext(ctx, "events are no longer delivered", "error", err.Error())

@@ -1,10 +1,8 @@
 package partner
 
 import (
-	"context"
 	"time"
 
-	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
@@ -17,36 +15,6 @@ func Retention() []sweep.Rule {
 			Table: "partner_secrets", Kept: "as long as they sign; ended ones a day", Keep: 24 * time.Hour,
 			Key: "key_id, number", Age: "ends_at", Where: "ends_at > 0",
 		},
-		{Table: "partner_limits", Kept: "until the bucket is full again, a minute at most", Key: "bucket", Age: "full_at"},
 		{Table: "partner_answers", Kept: "30 days", Keep: AnswerLife, Key: "id", Age: "created_at"},
-		{Table: "partner_nonces", Kept: "until no request with them could be valid, ten minutes at most", Plan: planNonces},
 	}
-}
-
-// planNonces finds the first groups of nonces that are over. The last group is kept, because the numbers go on from it.
-func planNonces(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
-	rows, err := tx.Query(ctx, `
-		SELECT number, expires_at FROM partner_nonces
-		WHERE number < (SELECT MAX(number) FROM partner_nonces) ORDER BY number LIMIT $1`, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var last int64
-	for rows.Next() {
-		var number, expires int64
-		if err := rows.Scan(&number, &expires); err != nil {
-			return nil, err
-		}
-		if expires >= over.Unix() {
-			break
-		}
-		last = number
-	}
-	if err := rows.Err(); err != nil || last == 0 {
-		return nil, err
-	}
-	return func(ctx context.Context, tx store.Tx) (int64, error) {
-		return tx.Exec(ctx, `DELETE FROM partner_nonces WHERE number <= $1`, last)
-	}, nil
 }

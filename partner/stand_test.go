@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/admission"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/serve/middleware"
@@ -382,7 +384,7 @@ func (s *stand) count(query string, args ...any) (n int) {
 // sweep removes what is over by the stand's clock.
 func (s *stand) sweep() {
 	s.Helper()
-	if err := sweep.New(sweep.Config{DB: s.db, Rules: Retention(), Now: s.clock.Now}).Pass(s.Context()); err != nil {
+	if err := sweep.New(sweep.Config{DB: s.db, Rules: slices.Concat(Retention(), admission.Retention()), Now: s.clock.Now}).Pass(s.Context()); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -117,30 +116,4 @@ func errSignature(keyID, canonical string) error {
 		return err.WithSigned(canonical)
 	}
 	return err
-}
-
-// Admit takes note of the nonce of a request that [API.Verify] let pass, and draws one from the limit of the operation,
-// or of its method where there is none; the header gets what is left of that. It fails with [fault.ReplayDetected] and
-// [fault.RateLimited].
-func (a *API) Admit(r *http.Request, o *op.Op, h http.Header) error {
-	c := callFrom(r.Context())
-	if c == nil {
-		return errors.New("admit a request that was not verified")
-	}
-	drawn, err := a.admissions.admit(r.Context(), c.caller.Key, c.nonce, c.expires, limits[classOf(r.Method, o)])
-	if err != nil {
-		return err
-	}
-	tell(h, drawn)
-	return refusal(drawn)
-}
-
-func classOf(method string, o *op.Op) op.Class {
-	switch {
-	case o != nil:
-		return o.Limit
-	case method == http.MethodPost || method == http.MethodPut:
-		return ClassWrite
-	}
-	return ClassReporting
 }

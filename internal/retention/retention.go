@@ -20,6 +20,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admission"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/sweep"
@@ -58,6 +59,7 @@ func (s *Settings) Rules() []sweep.Rule {
 		ledger.Retention(),
 		audit.Retention(s.Audit.Duration),
 		partner.Retention(),
+		admission.Retention(),
 		account.Retention(s.Log.Duration),
 		portfolio.Retention(s.Log.Duration),
 		oauthas.Retention(),
