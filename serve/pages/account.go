@@ -143,7 +143,7 @@ func (p *Pages) linkProvider(v *visit) (answer, error) {
 		}
 	}
 	p.keepFlow(v, flow, securityPath)
-	return answer{page: "depart", title: "Go on at " + d.Name, data: d}, nil
+	return answer{page: "continue", title: "Go on at " + d.Name, data: d}, nil
 }
 
 func (p *Pages) unlinkProvider(v *visit) (answer, error) {

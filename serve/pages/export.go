@@ -188,17 +188,17 @@ func (f *jsonFile) text(s string) {
 	}
 }
 
-func (f *jsonFile) value(v any) {
-	b, err := json.Marshal(v)
+func (f *jsonFile) value(data any) {
+	b, err := json.Marshal(data)
 	if f.err == nil {
 		f.err = err
 	}
 	f.text(string(b))
 }
 
-// members begins the object with the members of v, which is a struct with some.
-func (f *jsonFile) members(v any) {
-	b, err := json.Marshal(v)
+// members begins the object with the members of data, which is a struct with some.
+func (f *jsonFile) members(data any) {
+	b, err := json.Marshal(data)
 	if f.err == nil {
 		f.err = err
 	}

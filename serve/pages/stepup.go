@@ -52,7 +52,7 @@ func (p *Pages) signInAgainPage(v *visit, back string) (answer, error) {
 	if !v.session.Verified && (f.Password || f.Passkeys > 0) {
 		f.Mail = false // it would take these away, see [account.Accounts.UseLink]
 	}
-	return answer{page: "again", title: "Show that it is you", data: f, script: f.Passkeys > 0}, err
+	return answer{page: "stepup", title: "Show that it is you", data: f, script: f.Passkeys > 0}, err
 }
 
 // someone adds nothing for who is signed in; others sign in for the first time, and go to the same page.

@@ -133,7 +133,7 @@ type view struct {
 }
 
 // Bad reports whether the field is at fault.
-func (v view) Bad(field string) bool { return v.Problem != nil && v.Problem.Field == field }
+func (d view) Bad(field string) bool { return d.Problem != nil && d.Problem.Field == field }
 
 // send writes an answer.
 func (p *Pages) send(v *visit, a answer) {
