@@ -111,14 +111,14 @@ type Accounts struct {
 	now       func() time.Time
 	log       *slog.Logger
 	hasher    *hasher
-	brake     *brake
+	brake     *throttle
 	mails     bool // mail is sent, not written to the log
-	limits    *limits
+	limits    *quotas
 	passkeys  *webauthn.WebAuthn // nil: the base URL has no host name
 	upstreams []*upstream
 
-	post  *queue // mail, with the look-ups of which nobody may see how long they take
-	notes *queue // entries in the security log that nobody waits for
+	mailQueue *queue // mail, with the look-ups of which nobody may see how long they take
+	logQueue  *queue // entries in the security log that nobody waits for
 }
 
 // New returns the accounts of a database and starts what works behind them: mail, the log of failures, and the removal
@@ -137,8 +137,8 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 		log:    cfg.Logger,
 		mails:  mails,
 		hasher: newHasher(cfg.Hashers, fullCost),
-		brake:  newBrake(),
-		limits: newLimits(),
+		brake:  newThrottle(),
+		limits: newQuotas(),
 	}
 	if a.passkeys, err = relyingParty(base); err != nil {
 		return nil, fmt.Errorf("accounts: passkeys: %w", err)
@@ -146,8 +146,8 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 	if a.upstreams, err = newUpstreams(cfg); err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
-	a.post = newQueue(postWorkers, postTime)
-	a.notes = newQueue(1, noteTime) // one, so that entries keep their order
+	a.mailQueue = newQueue(mailWorkers, mailTime)
+	a.logQueue = newQueue(1, logTime) // one, so that entries keep their order
 	return a, nil
 }
 
@@ -183,8 +183,8 @@ func (c Config) complete() (Config, *url.URL, error) {
 // Close finishes the mail and the log entries that are under way, for at most some seconds, and ends what works behind.
 // Nothing may be called after it.
 func (a *Accounts) Close() {
-	a.post.close()
-	a.notes.close()
+	a.mailQueue.close()
+	a.logQueue.close()
 	for _, u := range a.upstreams {
 		u.discovered.Wait()
 	}
@@ -242,7 +242,7 @@ func (a *Accounts) Create(ctx context.Context, email, password string) (Account,
 		if fresh, err := insertAccount(ctx, tx, row, a.now()); err != nil || !fresh {
 			return cmp.Or(err, error(fault.New(fault.Conflict, "the e-mail address has an account already")))
 		}
-		if err := note(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, Detail: "by the operator"}); err != nil {
+		if err := addEntry(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, Detail: "by the operator"}); err != nil {
 			return err
 		}
 		return a.audit(ctx, tx, "account.create", row.ID)

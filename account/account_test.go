@@ -88,7 +88,7 @@ func tokenIn(t *testing.T, text, path, parameter string) string {
 }
 
 // A rig is accounts under test.
-type rig struct {
+type fixture struct {
 	*Accounts
 	clock *clock
 	box   *mailbox
@@ -96,10 +96,10 @@ type rig struct {
 	t     *testing.T
 }
 
-func newRig(t *testing.T, db *store.DB, change func(*Config)) *rig {
+func newFixture(t *testing.T, db *store.DB, change func(*Config)) *fixture {
 	t.Helper()
-	r := &rig{clock: newClock(), box: newMailbox(), log: &bytes.Buffer{}, t: t}
-	cfg := Config{DB: db, BaseURL: "https://names.example", Now: r.clock.Now, Mail: r.box, Logger: slog.New(slog.NewTextHandler(&locked{w: r.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	r := &fixture{clock: newClock(), box: newMailbox(), log: &bytes.Buffer{}, t: t}
+	cfg := Config{DB: db, BaseURL: "https://names.example", Now: r.clock.Now, Mail: r.box, Logger: slog.New(slog.NewTextHandler(&syncBuffer{w: r.log}, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)
 	}
@@ -113,20 +113,20 @@ func newRig(t *testing.T, db *store.DB, change func(*Config)) *rig {
 	return r
 }
 
-// locked is a writer for several goroutines.
-type locked struct {
+// syncBuffer is a writer for several goroutines.
+type syncBuffer struct {
 	mu sync.Mutex
 	w  *bytes.Buffer
 }
 
-func (l *locked) Write(p []byte) (int, error) {
+func (l *syncBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
 }
 
 // account makes a verified account.
-func (r *rig) account(email string) Account {
+func (r *fixture) account(email string) Account {
 	r.t.Helper()
 	a, err := r.Create(r.t.Context(), email, passphrase)
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *rig) account(email string) Account {
 }
 
 // session starts a session.
-func (r *rig) session(accountID string) string {
+func (r *fixture) session(accountID string) string {
 	r.t.Helper()
 	token, _, err := r.StartSession(r.t.Context(), accountID, home, "Browser/1")
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *rig) session(accountID string) string {
 }
 
 // fresh is a session of an account whose person has just signed in.
-func (r *rig) fresh(accountID string) Session {
+func (r *fixture) fresh(accountID string) Session {
 	r.t.Helper()
 	who, err := r.Account(r.t.Context(), accountID)
 	must(r.t, "read an account", err)
@@ -154,10 +154,10 @@ func (r *rig) fresh(accountID string) Session {
 }
 
 // events lists the security log of an account, the oldest first, after what is queued for it.
-func (r *rig) events(accountID string) []Event {
+func (r *fixture) events(accountID string) []Event {
 	r.t.Helper()
 	settled := make(chan struct{})
-	r.notes.add(func(context.Context) { close(settled) })
+	r.logQueue.add(func(context.Context) { close(settled) })
 	<-settled
 	entries, err := r.Log(r.t.Context(), accountID, 100)
 	if err != nil {
@@ -194,7 +194,7 @@ func must(t *testing.T, doing string, err error) {
 func TestSignUpThenSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		made, err := r.SignUp(ctx, " Ada@Names.Example ", passphrase, "", home)
 		must(t, "sign up", err)
 		want(t, "address", made.Email, "ada@names.example")

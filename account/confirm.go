@@ -30,7 +30,7 @@ func errProof() error {
 // It fails with [fault.InvalidToken] on the token, with [fault.Validation] about the password where there is no proof,
 // and with [fault.AuthenticationRequired] on a wrong password, which is slowed down like a sign-in; the token stays good.
 func (a *Accounts) VerifyEmail(ctx context.Context, token string, by Proof, from netip.Addr) (Account, error) {
-	row, browser, err := a.peek(ctx, token, toVerify)
+	row, browser, err := a.readToken(ctx, token, toVerify)
 	if err != nil {
 		return Account{}, err
 	}
@@ -39,7 +39,7 @@ func (a *Accounts) VerifyEmail(ctx context.Context, token string, by Proof, from
 	case by.Password == "" || len(by.Password) > maxPassword:
 		return Account{}, errProof()
 	default:
-		if row, err = a.prove(ctx, row.Email, normalizePassword(by.Password), from, anyAccount); err != nil {
+		if row, err = a.checkCredentials(ctx, row.Email, normalizePassword(by.Password), from, anyAccount); err != nil {
 			return Account{}, err
 		}
 	}
@@ -58,23 +58,23 @@ func (a *Accounts) VerifyEmail(ctx context.Context, token string, by Proof, from
 		if err := setVerified(ctx, tx, now.ID, a.now()); err != nil {
 			return now, err
 		}
-		return now, note(ctx, tx, Entry{AccountID: now.ID, At: a.now(), What: EmailVerified, From: from})
+		return now, addEntry(ctx, tx, Entry{AccountID: now.ID, At: a.now(), What: EmailVerified, From: from})
 	})
 }
 
-// Confirms reports whether [Accounts.VerifyEmail] takes the token from the browser without a password. It uses nothing up.
-func (a *Accounts) Confirms(ctx context.Context, token, browser string) (bool, error) {
-	row, bound, err := a.peek(ctx, token, toVerify)
+// ConfirmsWithoutPassword reports whether [Accounts.VerifyEmail] takes the token from the browser without a password. It uses nothing up.
+func (a *Accounts) ConfirmsWithoutPassword(ctx context.Context, token, browser string) (bool, error) {
+	row, bound, err := a.readToken(ctx, token, toVerify)
 	if fault.Is(err, fault.InvalidToken) {
 		return false, nil
 	}
 	return err == nil && (row.Verified || sameBrowser(bound, browser)), err
 }
 
-// Claims reports whether [Accounts.UseLink] with the token confirms the address, and so removes what was set up before.
+// RemovesEarlierCredentials reports whether [Accounts.UseLink] with the token confirms the address, and so removes what was set up before.
 // It uses nothing up.
-func (a *Accounts) Claims(ctx context.Context, token string) (bool, error) {
-	row, _, err := a.peek(ctx, token, toSignIn)
+func (a *Accounts) RemovesEarlierCredentials(ctx context.Context, token string) (bool, error) {
+	row, _, err := a.readToken(ctx, token, toSignIn)
 	if fault.Is(err, fault.InvalidToken) {
 		return false, nil
 	}
@@ -101,7 +101,7 @@ type Reset struct {
 // goes. The token is used up only if the password will do. It fails with [fault.InvalidToken], or [fault.Validation]
 // about the password.
 func (a *Accounts) ResetPassword(ctx context.Context, r Reset, from netip.Addr) (Account, error) {
-	row, _, err := a.peek(ctx, r.Token, toReset, toVerify)
+	row, _, err := a.readToken(ctx, r.Token, toReset, toVerify)
 	if err != nil {
 		return Account{}, err
 	}
@@ -131,7 +131,7 @@ func (a *Accounts) ResetPassword(ctx context.Context, r Reset, from netip.Addr) 
 		if err := a.revokeAll(ctx, tx, row.ID); err != nil {
 			return row, err
 		}
-		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: PasswordReset, From: from})
+		return row, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: PasswordReset, From: from})
 	})
 	if err != nil {
 		return Account{}, err
@@ -152,10 +152,10 @@ func removeOthers(ctx context.Context, tx store.Tx, accountID string) error {
 	return nil
 }
 
-// peek returns the account of a one-time token, and the digest of the secret of its browser if it has one, and leaves the
+// readToken returns the account of a one-time token, and the digest of the secret of its browser if it has one, and leaves the
 // token as it is. It fails with [fault.InvalidToken], also on a token to verify an address that is used for something
 // else once the address is verified.
-func (a *Accounts) peek(ctx context.Context, token string, purposes ...purpose) (row accountRow, browser []byte, err error) {
+func (a *Accounts) readToken(ctx context.Context, token string, purposes ...purpose) (row accountRow, browser []byte, err error) {
 	if !wellFormed(token, oneTimePrefix) {
 		return accountRow{}, nil, errLink()
 	}

@@ -14,14 +14,14 @@ const (
 )
 
 // A race is a stranger and the owner of an address who both sign up with it.
-type race struct {
-	*rig
+type signUpRace struct {
+	*fixture
 	t               *testing.T
 	email           string
 	stranger, owner Pending
 }
 
-func (r *race) signUp(password string) Pending {
+func (r *signUpRace) signUp(password string) Pending {
 	r.t.Helper()
 	from := home
 	if password == strangersPassword {
@@ -32,31 +32,31 @@ func (r *race) signUp(password string) Pending {
 	return p
 }
 
-func (r *race) strangerFirst() (first, second string) {
+func (r *signUpRace) attackerFirst() (first, second string) {
 	r.stranger = r.signUp(strangersPassword)
 	first = r.box.token(r.t, VerifyPath)
 	r.owner = r.signUp(ownersPassword)
 	return first, r.box.token(r.t, ResetPath)
 }
 
-func (r *race) ownerFirst() (first, second string) {
+func (r *signUpRace) ownerFirst() (first, second string) {
 	r.owner = r.signUp(ownersPassword)
 	first = r.box.token(r.t, VerifyPath)
 	r.stranger = r.signUp(strangersPassword)
 	return first, r.box.token(r.t, ResetPath)
 }
 
-func (r *race) signIn(password string) error {
+func (r *signUpRace) signIn(password string) error {
 	_, err := r.SignIn(r.t.Context(), r.email, password, home)
 	return err
 }
 
-func (r *race) verify(token string, by Proof) error {
+func (r *signUpRace) verify(token string, by Proof) error {
 	_, err := r.VerifyEmail(r.t.Context(), token, by, home)
 	return err
 }
 
-func (r *race) reset(token string) error {
+func (r *signUpRace) reset(token string) error {
 	_, err := r.ResetPassword(r.t.Context(), Reset{Token: token, Password: ownersPassword}, home)
 	return err
 }
@@ -65,51 +65,51 @@ func (r *race) reset(token string) error {
 // hers in the end and the stranger is out.
 func TestAddressesAreConfirmedByWhoChoseThePassword(t *testing.T) {
 	t.Parallel()
-	for name, play := range map[string]func(t *testing.T, r *race){
-		"the stranger first, his link on the owner's browser": func(t *testing.T, r *race) {
-			first, _ := r.strangerFirst()
+	for name, play := range map[string]func(t *testing.T, r *signUpRace){
+		"the stranger first, his link on the owner's browser": func(t *testing.T, r *signUpRace) {
+			first, _ := r.attackerFirst()
 			wantCode(t, "the owner's browser", r.verify(first, Proof{Browser: r.owner.Browser}), fault.Validation)
 			wantCode(t, "no browser at all", r.verify(first, Proof{}), fault.Validation)
 			wantCode(t, "the owner's password", r.verify(first, Proof{Password: ownersPassword}), fault.AuthenticationRequired)
 			must(t, "another password by the same link", r.reset(first))
 		},
-		"the stranger first, the owner's link": func(t *testing.T, r *race) {
-			_, second := r.strangerFirst()
+		"the stranger first, the owner's link": func(t *testing.T, r *signUpRace) {
+			_, second := r.attackerFirst()
 			must(t, "set the password", r.reset(second))
 		},
-		"the stranger first, the owner's link to confirm alone": func(t *testing.T, r *race) {
-			_, second := r.strangerFirst()
+		"the stranger first, the owner's link to confirm alone": func(t *testing.T, r *signUpRace) {
+			_, second := r.attackerFirst()
 			wantCode(t, "the owner's browser", r.verify(second, Proof{Browser: r.owner.Browser}), fault.Validation)
 			wantCode(t, "the stranger's browser", r.verify(second, Proof{Browser: r.stranger.Browser}), fault.Validation)
 			must(t, "set the password", r.reset(second))
 		},
-		"the owner first, in her browser": func(t *testing.T, r *race) {
+		"the owner first, in her browser": func(t *testing.T, r *signUpRace) {
 			first, _ := r.ownerFirst()
 			must(t, "confirm", r.verify(first, Proof{Browser: r.owner.Browser}))
 		},
-		"the owner first, on her telephone": func(t *testing.T, r *race) {
+		"the owner first, on her telephone": func(t *testing.T, r *signUpRace) {
 			first, _ := r.ownerFirst()
 			wantCode(t, "without a password", r.verify(first, Proof{}), fault.Validation)
 			wantCode(t, "a mistyped one", r.verify(first, Proof{Password: "mistyped words"}), fault.AuthenticationRequired)
 			must(t, "her own", r.verify(first, Proof{Password: ownersPassword}))
 		},
-		"the owner first, the mail about the second sign-up": func(t *testing.T, r *race) {
+		"the owner first, the mail about the second sign-up": func(t *testing.T, r *signUpRace) {
 			_, second := r.ownerFirst()
 			must(t, "set the password", r.reset(second))
 		},
-		"the stranger first, the owner asks for a link by mail": func(t *testing.T, r *race) {
-			r.strangerFirst()
+		"the stranger first, the owner asks for a link by mail": func(t *testing.T, r *signUpRace) {
+			r.attackerFirst()
 			must(t, "ask", r.RequestLink(t.Context(), r.email, home))
 			token := r.box.token(t, LinkPath)
-			claims, err := r.Claims(t.Context(), token)
+			claims, err := r.RemovesEarlierCredentials(t.Context(), token)
 			want(t, "it says what it will remove", claims && err == nil, true)
 			_, err = r.UseLink(t.Context(), token, home)
 			must(t, "use", err)
 			must(t, "ask for a reset", r.RequestReset(t.Context(), r.email, home))
 			must(t, "set a password", r.reset(r.box.token(t, ResetPath)))
 		},
-		"the stranger first, the owner asks for a reset": func(t *testing.T, r *race) {
-			r.strangerFirst()
+		"the stranger first, the owner asks for a reset": func(t *testing.T, r *signUpRace) {
+			r.attackerFirst()
 			must(t, "ask", r.RequestReset(t.Context(), r.email, home))
 			must(t, "set a password", r.reset(r.box.token(t, ResetPath)))
 		},
@@ -117,7 +117,7 @@ func TestAddressesAreConfirmedByWhoChoseThePassword(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, db *store.DB) {
-				r := &race{rig: newRig(t, db, func(c *Config) { c.VerifyFirst = true }), t: t, email: "ada@names.example"}
+				r := &signUpRace{fixture: newFixture(t, db, func(c *Config) { c.VerifyFirst = true }), t: t, email: "ada@names.example"}
 				play(t, r)
 				must(t, "the owner's password", r.signIn(ownersPassword))
 				wantCode(t, "the stranger's password", r.signIn(strangersPassword), fault.AuthenticationRequired)
@@ -134,7 +134,7 @@ func TestAddressesAreConfirmedByWhoChoseThePassword(t *testing.T) {
 func TestConfirmedAddressesAreNotTakenByOldLinks(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r := &race{rig: newRig(t, db, nil), t: t, email: "ada@names.example"}
+		r := &signUpRace{fixture: newFixture(t, db, nil), t: t, email: "ada@names.example"}
 		first, second := r.ownerFirst()
 		must(t, "confirm", r.verify(first, Proof{Browser: r.owner.Browser}))
 		wantCode(t, "the other link", r.reset(second), fault.InvalidToken)
@@ -146,7 +146,7 @@ func TestConfirmedAddressesAreNotTakenByOldLinks(t *testing.T) {
 func TestChangedPasswordsAreNotConfirmedByTheBrowserOfBefore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := &race{rig: newRig(t, db, nil), t: t, email: "ada@names.example"}, t.Context()
+		r, ctx := &signUpRace{fixture: newFixture(t, db, nil), t: t, email: "ada@names.example"}, t.Context()
 		p := r.signUp(ownersPassword)
 		token := r.box.token(t, VerifyPath)
 		_, s, err := r.StartSession(ctx, p.ID, home, "")
@@ -161,7 +161,7 @@ func TestChangedPasswordsAreNotConfirmedByTheBrowserOfBefore(t *testing.T) {
 func TestUnconfirmedAddressesAreRefusedLikeWrongPasswords(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, func(c *Config) { c.VerifyFirst = true }), t.Context()
+		r, ctx := newFixture(t, db, func(c *Config) { c.VerifyFirst = true }), t.Context()
 		r.account("known@names.example")
 		_, err := r.SignUp(ctx, "fresh@names.example", strangersPassword, "", abroad)
 		must(t, "sign up", err)
@@ -180,8 +180,8 @@ func TestUnconfirmedAddressesAreRefusedLikeWrongPasswords(t *testing.T) {
 		for _, s := range said {
 			want(t, "what is said", s, said[0])
 		}
-		want(t, "delay of the next", r.brake.delay(emails[1], placeOf(home)), r.brake.delay(emails[0], placeOf(home)))
-		r.post.close()
+		want(t, "delay of the next", r.brake.delay(emails[1], clientPrefix(home)), r.brake.delay(emails[0], clientPrefix(home)))
+		r.mailQueue.close()
 		want(t, "mails", len(r.box.mail), 0)
 	})
 }

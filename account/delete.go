@@ -100,17 +100,17 @@ func (a *Accounts) remove(ctx context.Context, tx store.Tx, accountID string) er
 // where [Config.VerifyFirst] asks for that. One that holds something stays, see [Config.Holds].
 const UnconfirmedLife = 7 * 24 * time.Hour
 
-// Unconfirmed says how accounts go whose [UnconfirmedLife] is over. It is a rule beside those of [Retention], since what
+// UnconfirmedRetention says how accounts go whose [UnconfirmedLife] is over. It is a rule beside those of [Retention], since what
 // others keep about an account goes with it.
-func (a *Accounts) Unconfirmed() []sweep.Rule {
+func (a *Accounts) UnconfirmedRetention() []sweep.Rule {
 	if !a.cfg.VerifyFirst {
 		return nil
 	}
-	return []sweep.Rule{{Table: "accounts", Kept: accountsKept, Keep: UnconfirmedLife, Plan: a.planUnconfirmed}}
+	return []sweep.Rule{{Table: "accounts", Kept: accountsKept, Keep: UnconfirmedLife, Plan: a.planUnconfirmedSweep}}
 }
 
-// planUnconfirmed finds accounts that are over and hold nothing.
-func (a *Accounts) planUnconfirmed(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
+// planUnconfirmedSweep finds accounts that are over and hold nothing.
+func (a *Accounts) planUnconfirmedSweep(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
 	var free []string
 	for last := (accountRow{}); len(free) < limit; {
 		rows, err := unconfirmed(ctx, tx, over, `AND (created, id) > ($4, $5) ORDER BY created, id LIMIT $6`, store.Micros(last.Created), last.ID, limit)

@@ -16,7 +16,7 @@ import (
 // tables are those of this package in which an account has rows.
 var tables = []string{"account_sessions", "account_passkeys", "account_identities", "account_tokens", "account_log"}
 
-func (r *rig) rows(table, accountID string) (n int) {
+func (r *fixture) rows(table, accountID string) (n int) {
 	r.t.Helper()
 	must(r.t, "count", r.db.Read(r.t.Context(), func(tx store.Tx) error {
 		return tx.QueryRow(r.t.Context(), `SELECT COUNT(*) FROM `+table+` WHERE account_id = $1`, accountID).Scan(&n)
@@ -30,7 +30,7 @@ func TestDelete(t *testing.T) {
 		var order []string
 		busy := fault.New(fault.Conflict, "a sale is under way")
 		var refuse error
-		r, ctx := newRig(t, db, func(c *Config) {
+		r, ctx := newFixture(t, db, func(c *Config) {
 			c.OnDelete = func(_ context.Context, _ store.Tx, id string) error {
 				order = append(order, "delete "+id)
 				return refuse
@@ -39,7 +39,7 @@ func TestDelete(t *testing.T) {
 		}), t.Context()
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
 		token, others := r.session(who.ID), r.session(other.ID)
-		newDevice().register(t, r, who.ID, "Laptop")
+		newAuthenticator().register(t, r, who.ID, "Laptop")
 		must(t, "ask for a link", r.RequestLink(ctx, who.Email, home))
 		r.box.next(t)
 		link := r.box.token(t, LinkPath)
@@ -76,16 +76,16 @@ func TestDelete(t *testing.T) {
 }
 
 // sweep removes accounts whose time is over.
-func (r *rig) sweep() {
+func (r *fixture) sweep() {
 	r.t.Helper()
-	must(r.t, "sweep", sweep.New(sweep.Config{DB: r.db, Rules: r.Unconfirmed(), Now: r.clock.Now}).Pass(r.t.Context()))
+	must(r.t, "sweep", sweep.New(sweep.Config{DB: r.db, Rules: r.UnconfirmedRetention(), Now: r.clock.Now}).Pass(r.t.Context()))
 }
 
 func TestUnconfirmedAccountsAreRemoved(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		holder, removed := "", 0
-		r, ctx := newRig(t, db, func(c *Config) {
+		r, ctx := newFixture(t, db, func(c *Config) {
 			c.VerifyFirst = true
 			c.Holds = func(_ context.Context, _ store.Tx, id string) (bool, error) { return id == holder, nil }
 			c.OnDelete = func(context.Context, store.Tx, string) error { removed++; return nil }
@@ -144,7 +144,7 @@ func TestUnconfirmedAccountsAreRemoved(t *testing.T) {
 // Without a mail server nobody can confirm, and accounts are in use without it.
 func TestUnconfirmedAccountsStayWithoutMail(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	made, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
 	must(t, "sign up", err)
 	r.clock.advance(100 * UnconfirmedLife)
@@ -155,7 +155,7 @@ func TestUnconfirmedAccountsStayWithoutMail(t *testing.T) {
 
 func TestManyUnconfirmedAccountsAreRemovedInTurns(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
 		c.VerifyFirst = true
 		c.Holds = func(_ context.Context, _ store.Tx, id string) (bool, error) { return id < "ab", nil }
 	}), t.Context()

@@ -31,7 +31,7 @@ func (m logMail) Send(ctx context.Context, msg Message) error {
 }
 
 // A letter is what we write to people. Its text has the link, or else the base URL, for %s.
-type letter struct {
+type mailTemplate struct {
 	purpose purpose // of the token in its link; empty: there is none
 	path    string  // of its link; empty: the one of the purpose
 	subject string
@@ -45,26 +45,26 @@ const (
 )
 
 var (
-	verifyMail = letter{purpose: toVerify, subject: "Confirm your e-mail address", text: "Welcome to Namewharf. Please confirm that this address is yours:\n\n%s\n\nThe link is good for two days." + ignore + signature}
-	signInMail = letter{purpose: toSignIn, subject: "Your sign-in link", text: "Sign in to Namewharf with this link:\n\n%s\n\nIt is good for 15 minutes, and once." + ignore + signature}
-	resetMail  = letter{purpose: toReset, subject: "Set a new password", text: "Set a new password for Namewharf here:\n\n%s\n\nThe link is good for an hour, and once." + ignore + signature}
+	verifyMail = mailTemplate{purpose: toVerify, subject: "Confirm your e-mail address", text: "Welcome to Namewharf. Please confirm that this address is yours:\n\n%s\n\nThe link is good for two days." + ignore + signature}
+	signInMail = mailTemplate{purpose: toSignIn, subject: "Your sign-in link", text: "Sign in to Namewharf with this link:\n\n%s\n\nIt is good for 15 minutes, and once." + ignore + signature}
+	resetMail  = mailTemplate{purpose: toReset, subject: "Set a new password", text: "Set a new password for Namewharf here:\n\n%s\n\nThe link is good for an hour, and once." + ignore + signature}
 
-	pendingMail = letter{purpose: toVerify, path: ResetPath, subject: "Confirm your e-mail address", text: "Someone, perhaps you, signed up at Namewharf with this address. That was not the first time, and it was never confirmed that the address is yours. Set your password here, and the account is yours alone; what anybody set up before is removed:\n\n%s\n\nThe link is good for two days, and once." + ignore + signature}
+	pendingMail = mailTemplate{purpose: toVerify, path: ResetPath, subject: "Confirm your e-mail address", text: "Someone, perhaps you, signed up at Namewharf with this address. That was not the first time, and it was never confirmed that the address is yours. Set your password here, and the account is yours alone; what anybody set up before is removed:\n\n%s\n\nThe link is good for two days, and once." + ignore + signature}
 
-	repeatedMail       = letter{subject: "You have an account already", text: "Someone, perhaps you, gave this address to sign up at Namewharf. It has an account already, and nothing was changed.\n\nIf you forgot the password, set a new one:\n\n%s" + ForgotPath + signature}
-	firstPasswordMail  = notice("A password was set", "A password was set for your account at Namewharf, which had none, and all browsers and apps were signed out.")
-	passkeyAddedMail   = notice("A passkey was added", "A passkey was added to your account at Namewharf. Whoever holds it can sign in.")
-	passkeyRemovedMail = notice("A passkey was removed", "A passkey was removed from your account at Namewharf.")
-	linkedMail         = notice("An account elsewhere was linked", "An account at another service was linked to your account at Namewharf. Whoever can sign in there can sign in here.")
-	unlinkedMail       = notice("An account elsewhere was unlinked", "An account at another service was unlinked from your account at Namewharf, and signs in no more.")
-	deletedMail        = letter{subject: "Your account was deleted", always: true, text: "Your account at Namewharf was deleted as you asked, with its names, offers and apps. You may sign up with this address again:\n\n%s" + SignUpPath + signature}
+	repeatedMail       = mailTemplate{subject: "You have an account already", text: "Someone, perhaps you, gave this address to sign up at Namewharf. It has an account already, and nothing was changed.\n\nIf you forgot the password, set a new one:\n\n%s" + ForgotPath + signature}
+	firstPasswordMail  = noticeMail("A password was set", "A password was set for your account at Namewharf, which had none, and all browsers and apps were signed out.")
+	passkeyAddedMail   = noticeMail("A passkey was added", "A passkey was added to your account at Namewharf. Whoever holds it can sign in.")
+	passkeyRemovedMail = noticeMail("A passkey was removed", "A passkey was removed from your account at Namewharf.")
+	linkedMail         = noticeMail("An account elsewhere was linked", "An account at another service was linked to your account at Namewharf. Whoever can sign in there can sign in here.")
+	unlinkedMail       = noticeMail("An account elsewhere was unlinked", "An account at another service was unlinked from your account at Namewharf, and signs in no more.")
+	deletedMail        = mailTemplate{subject: "Your account was deleted", always: true, text: "Your account at Namewharf was deleted as you asked, with its names, offers and apps. You may sign up with this address again:\n\n%s" + SignUpPath + signature}
 
-	changedMail = letter{subject: "Your password was changed", text: "The password of your account at Namewharf was changed, and all browsers and apps were signed out.\n\nIf this was not you, set a new one at once:\n\n%s" + ForgotPath + signature, always: true}
+	changedMail = mailTemplate{subject: "Your password was changed", text: "The password of your account at Namewharf was changed, and all browsers and apps were signed out.\n\nIf this was not you, set a new one at once:\n\n%s" + ForgotPath + signature, always: true}
 )
 
-// notice is a letter about a change that the owner of an account must learn of, whatever else was mailed.
-func notice(subject, what string) letter {
-	return letter{subject: subject, always: true, text: what + "\n\nIf this was not you, set a new password at once. That signs everybody out, and removes what somebody else may have added:\n\n%s" + ForgotPath + signature}
+// noticeMail is a letter about a change that the owner of an account must learn of, whatever else was mailed.
+func noticeMail(subject, what string) mailTemplate {
+	return mailTemplate{subject: subject, always: true, text: what + "\n\nIf this was not you, set a new password at once. That signs everybody out, and removes what somebody else may have added:\n\n%s" + ForgotPath + signature}
 }
 
 // ForgotPath is the page that takes an e-mail address to [Accounts.RequestReset].
@@ -82,16 +82,16 @@ func (a *Accounts) RequestVerification(ctx context.Context, accountID string) er
 // RequestLink mails a sign-in link to the address, if it has an account; the answer is the same if not.
 // It fails with [fault.Validation] on what is no address, and [fault.RateLimited].
 func (a *Accounts) RequestLink(_ context.Context, email string, from netip.Addr) error {
-	return a.request(email, from, signInMail)
+	return a.requestMail(email, from, signInMail)
 }
 
 // RequestReset mails a link at which the person sets a new password, like [Accounts.RequestLink].
 func (a *Accounts) RequestReset(_ context.Context, email string, from netip.Addr) error {
-	return a.request(email, from, resetMail)
+	return a.requestMail(email, from, resetMail)
 }
 
-// request does all that depends on whether there is an account behind the answer.
-func (a *Accounts) request(email string, from netip.Addr, l letter) error {
+// requestMail does all that depends on whether there is an account behind the answer.
+func (a *Accounts) requestMail(email string, from netip.Addr, l mailTemplate) error {
 	email, err := normalizeEmail(email)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (a *Accounts) request(email string, from netip.Addr, l letter) error {
 			return err
 		}
 	}
-	a.behind(l, email, func(ctx context.Context) error {
+	a.queueMail(l, email, func(ctx context.Context) error {
 		row, found, err := a.lookup(ctx, "email", email)
 		if err != nil || !found {
 			return err
@@ -112,24 +112,24 @@ func (a *Accounts) request(email string, from netip.Addr, l letter) error {
 }
 
 // mailToken mails a letter with a link behind the answer.
-func (a *Accounts) mailToken(to Account, l letter) {
-	a.mailBound(to, l, nil)
+func (a *Accounts) mailToken(to Account, l mailTemplate) {
+	a.mailBrowserToken(to, l, nil)
 }
 
-// mailBound is mailToken with a link that is bound to a browser of which the digest of its secret is given.
-func (a *Accounts) mailBound(to Account, l letter, browser []byte) {
-	a.behind(l, to.Email, func(ctx context.Context) error { return a.send(ctx, to, l, browser) })
+// mailBrowserToken is mailToken with a link that is bound to a browser of which the digest of its secret is given.
+func (a *Accounts) mailBrowserToken(to Account, l mailTemplate, browser []byte) {
+	a.queueMail(l, to.Email, func(ctx context.Context) error { return a.send(ctx, to, l, browser) })
 }
 
 // mailNotice mails a letter without a token behind the answer.
-func (a *Accounts) mailNotice(email string, l letter) {
-	a.behind(l, email, func(ctx context.Context) error {
+func (a *Accounts) mailNotice(email string, l mailTemplate) {
+	a.queueMail(l, email, func(ctx context.Context) error {
 		return a.cfg.Mail.Send(ctx, Message{To: email, Subject: l.subject, Text: fmt.Sprintf(l.text, a.cfg.BaseURL)})
 	})
 }
 
 // send makes the link of a letter and mails it.
-func (a *Accounts) send(ctx context.Context, to Account, l letter, browser []byte) error {
+func (a *Accounts) send(ctx context.Context, to Account, l mailTemplate, browser []byte) error {
 	link, err := a.linkTo(ctx, cmp.Or(l.path, purposePath[l.purpose]), l.purpose, to.ID, browser)
 	if err != nil {
 		return err
@@ -137,13 +137,13 @@ func (a *Accounts) send(ctx context.Context, to Account, l letter, browser []byt
 	return a.cfg.Mail.Send(ctx, Message{To: to.Email, Subject: l.subject, Text: fmt.Sprintf(l.text, link)})
 }
 
-// behind queues a letter, unless the recipient has had many: nobody may fill another's mailbox.
-func (a *Accounts) behind(l letter, email string, send func(context.Context) error) {
+// queueMail queues a letter, unless the recipient has had many: nobody may fill another's mailbox.
+func (a *Accounts) queueMail(l mailTemplate, email string, send func(context.Context) error) {
 	if !l.always && !a.cfg.Unlimited && !a.limits.mail(email) {
 		a.log.Info("mail left out: the recipient has had many", "subject", l.subject)
 		return
 	}
-	queued := a.post.add(func(ctx context.Context) {
+	queued := a.mailQueue.add(func(ctx context.Context) {
 		if err := send(ctx); err != nil {
 			a.log.Error("mail was not sent", "subject", l.subject, "err", err)
 		}

@@ -37,7 +37,7 @@ func TestCrowdSigningInStaysUnder200MB(t *testing.T) {
 		return
 	}
 	crowd, limit := crowdLimits()
-	r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil)
+	r := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil)
 	r.hasher = newHasher(defaultHashers, fullCost)
 	for i := range crowd {
 		r.account(fmt.Sprintf("p%d@names.example", i))

@@ -69,16 +69,16 @@ func errPasskey() error {
 	return fault.New(fault.AuthenticationRequired, "the passkey was not accepted").WithHint("try again, or sign in by other means")
 }
 
-// person is an account as go-webauthn sees it.
-type person struct {
+// passkeyUser is an account as go-webauthn sees it.
+type passkeyUser struct {
 	accountRow
 	credentials []webauthn.Credential
 }
 
-func (p *person) WebAuthnID() []byte                         { return p.handle }
-func (p *person) WebAuthnName() string                       { return p.Email }
-func (p *person) WebAuthnDisplayName() string                { return p.Email }
-func (p *person) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
+func (p *passkeyUser) WebAuthnID() []byte                         { return p.handle }
+func (p *passkeyUser) WebAuthnName() string                       { return p.Email }
+func (p *passkeyUser) WebAuthnDisplayName() string                { return p.Email }
+func (p *passkeyUser) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
 
 // BeginRegister begins to add a passkey to the account of a session that [Accounts.StepUp] lets pass. Options is PublicKeyCredentialCreationOptions as JSON in a member
 // "publicKey", for the browser's navigator.credentials.create; flow is for [Accounts.FinishRegister] and stays good for
@@ -91,7 +91,7 @@ func (a *Accounts) BeginRegister(ctx context.Context, s Session) (options json.R
 		return nil, "", err
 	}
 	accountID := s.AccountID
-	who, err := a.person(ctx, "id", accountID)
+	who, err := a.passkeyUser(ctx, "id", accountID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -130,7 +130,7 @@ func (a *Accounts) FinishRegister(ctx context.Context, accountID, flow string, r
 	if err != nil {
 		return Passkey{}, err
 	}
-	who, err := a.person(ctx, "id", accountID)
+	who, err := a.passkeyUser(ctx, "id", accountID)
 	if err != nil {
 		return Passkey{}, err
 	}
@@ -152,13 +152,13 @@ func (a *Accounts) FinishRegister(ctx context.Context, accountID, flow string, r
 	now := a.now().UTC().Truncate(time.Microsecond)
 	key := Passkey{ID: store.NewID("pk"), Name: name, Created: now, Synced: made.Flags.BackupState}
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
-		if err := spend(ctx, tx, f.Nonce, f.Expires); err != nil {
+		if err := useNonce(ctx, tx, f.Nonce, f.Expires); err != nil {
 			return err
 		}
 		if err := insertPasskey(ctx, tx, accountID, key, made); err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: accountID, At: now, What: PasskeyAdded, Detail: name, From: from})
+		return addEntry(ctx, tx, Entry{AccountID: accountID, At: now, What: PasskeyAdded, Detail: name, From: from})
 	})
 	if err != nil {
 		return Passkey{}, fmt.Errorf("register a passkey: %w", err)
@@ -199,7 +199,7 @@ func (a *Accounts) FinishLogin(ctx context.Context, flow string, response []byte
 	if err != nil {
 		return Account{}, errPasskey()
 	}
-	who, err := a.person(ctx, "handle", parsed.Response.UserHandle)
+	who, err := a.passkeyUser(ctx, "handle", parsed.Response.UserHandle)
 	if fault.Is(err, fault.NotFound) {
 		return Account{}, errPasskey()
 	}
@@ -208,21 +208,21 @@ func (a *Accounts) FinishLogin(ctx context.Context, flow string, response []byte
 	}
 	_, used, err := a.passkeys.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return who, nil }, f.Data, parsed)
 	if err != nil {
-		a.noteLater(Entry{AccountID: who.ID, What: SignInFailed, Detail: "with a passkey", From: from})
+		a.logLater(Entry{AccountID: who.ID, What: SignInFailed, Detail: "with a passkey", From: from})
 		return Account{}, errPasskey()
 	}
 	if used.Authenticator.CloneWarning {
-		a.noteLater(Entry{AccountID: who.ID, What: PasskeyCloned, From: from})
+		a.logLater(Entry{AccountID: who.ID, What: PasskeyCloned, From: from})
 		return Account{}, errPasskey()
 	}
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
-		if err := spend(ctx, tx, f.Nonce, f.Expires); err != nil {
+		if err := useNonce(ctx, tx, f.Nonce, f.Expires); err != nil {
 			return err
 		}
 		if err := touchPasskey(ctx, tx, who.ID, used, a.now()); err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: who.ID, At: a.now(), What: SignedIn, Detail: "with a passkey", From: from})
+		return addEntry(ctx, tx, Entry{AccountID: who.ID, At: a.now(), What: SignedIn, Detail: "with a passkey", From: from})
 	})
 	if err != nil {
 		return Account{}, fmt.Errorf("sign in by passkey: %w", err)
@@ -264,7 +264,7 @@ func (a *Accounts) RemovePasskey(ctx context.Context, s Session, id string, warn
 		if err := a.afterRemoval(ctx, tx, s.AccountID, warned); err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: s.AccountID, At: a.now(), What: PasskeyRemoved, Detail: name, From: from})
+		return addEntry(ctx, tx, Entry{AccountID: s.AccountID, At: a.now(), What: PasskeyRemoved, Detail: name, From: from})
 	})
 	if err != nil {
 		return fmt.Errorf("remove a passkey: %w", err)
@@ -273,9 +273,9 @@ func (a *Accounts) RemovePasskey(ctx context.Context, s Session, id string, warn
 	return nil
 }
 
-// person reads an account with its passkeys. It fails with [fault.NotFound].
-func (a *Accounts) person(ctx context.Context, column string, value any) (*person, error) {
-	who := &person{}
+// passkeyUser reads an account with its passkeys. It fails with [fault.NotFound].
+func (a *Accounts) passkeyUser(ctx context.Context, column string, value any) (*passkeyUser, error) {
+	who := &passkeyUser{}
 	err := a.db.Read(ctx, func(tx store.Tx) error {
 		row, found, err := findTx(ctx, tx, column, value)
 		if err != nil {

@@ -19,18 +19,18 @@ import (
 const coseSize = 77
 
 // A device is a software authenticator with what a browser does around it.
-type device struct {
+type authenticator struct {
 	site virtualwebauthn.RelyingParty
 	auth virtualwebauthn.Authenticator
 	key  virtualwebauthn.Credential
 }
 
-func newDevice() *device {
+func newAuthenticator() *authenticator {
 	key := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
 	for len(key.Key.AttestationData()) != coseSize { // one key in 128 has a coordinate that begins with 0, which the library leaves out
 		key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
 	}
-	return &device{
+	return &authenticator{
 		site: virtualwebauthn.RelyingParty{ID: "names.example", Name: "Namewharf", Origin: "https://names.example"},
 		auth: virtualwebauthn.NewAuthenticator(),
 		key:  key,
@@ -38,7 +38,7 @@ func newDevice() *device {
 }
 
 // create answers navigator.credentials.create.
-func (d *device) create(t *testing.T, options json.RawMessage) []byte {
+func (d *authenticator) create(t *testing.T, options json.RawMessage) []byte {
 	t.Helper()
 	parsed, err := virtualwebauthn.ParseAttestationOptions(string(options))
 	must(t, "read the options", err)
@@ -47,7 +47,7 @@ func (d *device) create(t *testing.T, options json.RawMessage) []byte {
 }
 
 // get answers navigator.credentials.get.
-func (d *device) get(t *testing.T, options json.RawMessage) []byte {
+func (d *authenticator) get(t *testing.T, options json.RawMessage) []byte {
 	t.Helper()
 	parsed, err := virtualwebauthn.ParseAssertionOptions(string(options))
 	must(t, "read the options", err)
@@ -55,7 +55,7 @@ func (d *device) get(t *testing.T, options json.RawMessage) []byte {
 }
 
 // register adds the device's passkey to an account.
-func (d *device) register(t *testing.T, r *rig, accountID, name string) Passkey {
+func (d *authenticator) register(t *testing.T, r *fixture, accountID, name string) Passkey {
 	t.Helper()
 	options, flow, err := r.BeginRegister(t.Context(), r.fresh(accountID))
 	must(t, "begin to register", err)
@@ -65,7 +65,7 @@ func (d *device) register(t *testing.T, r *rig, accountID, name string) Passkey 
 }
 
 // signIn signs in with the device's passkey.
-func (d *device) signIn(t *testing.T, r *rig) (Account, error) {
+func (d *authenticator) signIn(t *testing.T, r *fixture) (Account, error) {
 	t.Helper()
 	options, flow, err := r.BeginLogin(t.Context())
 	must(t, "begin to sign in", err)
@@ -75,7 +75,7 @@ func (d *device) signIn(t *testing.T, r *rig) (Account, error) {
 func TestPasskeySignsIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx, d := newRig(t, db, nil), t.Context(), newDevice()
+		r, ctx, d := newFixture(t, db, nil), t.Context(), newAuthenticator()
 		who := r.account("ada@names.example")
 		key := d.register(t, r, who.ID, " My \u202elaptop ")
 		want(t, "name", key.Name, "My  laptop")
@@ -102,8 +102,8 @@ func sortedEvents(e []Event) []Event { return slices.Sorted(slices.Values(e)) }
 
 func TestPasskeyOptionsAskForWhatWeCheck(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
-	who, d := r.account("ada@names.example"), newDevice()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	who, d := r.account("ada@names.example"), newAuthenticator()
 	d.register(t, r, who.ID, "one")
 	creation, _, err := r.BeginRegister(ctx, r.fresh(who.ID))
 	must(t, "begin to register", err)
@@ -131,21 +131,21 @@ func TestPasskeyOptionsAskForWhatWeCheck(t *testing.T) {
 func TestPasskeyAttemptsThatFail(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
-		good := newDevice()
+		good := newAuthenticator()
 		good.register(t, r, who.ID, "good")
 
-		attempts := map[string]func(d *device){
-			"another origin":       func(d *device) { d.site.Origin = "https://names.example.evil.example" },
-			"a port that is not":   func(d *device) { d.site.Origin = "https://names.example:8443" },
-			"another site":         func(d *device) { d.site.ID = "evil.example" },
-			"no user verification": func(d *device) { d.auth.Options.UserNotVerified = true },
-			"no user presence":     func(d *device) { d.auth.Options.UserNotPresent = true },
-			"no user handle":       func(d *device) { d.auth.Options.UserHandle = nil },
-			"unknown user handle":  func(d *device) { d.auth.Options.UserHandle = random(32) },
-			"another key":          func(d *device) { id := d.key.ID; d.key = newDevice().key; d.key.ID = id },
-			"unknown credential":   func(d *device) { d.key.ID = random(32) },
+		attempts := map[string]func(d *authenticator){
+			"another origin":       func(d *authenticator) { d.site.Origin = "https://names.example.evil.example" },
+			"a port that is not":   func(d *authenticator) { d.site.Origin = "https://names.example:8443" },
+			"another site":         func(d *authenticator) { d.site.ID = "evil.example" },
+			"no user verification": func(d *authenticator) { d.auth.Options.UserNotVerified = true },
+			"no user presence":     func(d *authenticator) { d.auth.Options.UserNotPresent = true },
+			"no user handle":       func(d *authenticator) { d.auth.Options.UserHandle = nil },
+			"unknown user handle":  func(d *authenticator) { d.auth.Options.UserHandle = random(32) },
+			"another key":          func(d *authenticator) { id := d.key.ID; d.key = newAuthenticator().key; d.key.ID = id },
+			"unknown credential":   func(d *authenticator) { d.key.ID = random(32) },
 		}
 		for name, spoil := range attempts {
 			bad := *good
@@ -171,7 +171,7 @@ func TestPasskeyAttemptsThatFail(t *testing.T) {
 func TestPasskeyFlowIsUsedOnceAndInTime(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx, d := newRig(t, db, nil), t.Context(), newDevice()
+		r, ctx, d := newFixture(t, db, nil), t.Context(), newAuthenticator()
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
 		options, flow, err := r.BeginRegister(ctx, r.fresh(who.ID))
 		must(t, "begin", err)
@@ -207,7 +207,7 @@ func TestPasskeyFlowIsUsedOnceAndInTime(t *testing.T) {
 func TestCopiedPasskeyIsRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, d := newRig(t, db, nil), newDevice()
+		r, d := newFixture(t, db, nil), newAuthenticator()
 		who := r.account("ada@names.example")
 		d.key.Counter = 7
 		d.register(t, r, who.ID, "key")
@@ -224,10 +224,10 @@ func TestCopiedPasskeyIsRefused(t *testing.T) {
 
 func TestPasskeysOfAnAccountAreFew(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil)
+	r := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil)
 	who := r.account("ada@names.example")
 	for range maxPasskeys {
-		newDevice().register(t, r, who.ID, "key")
+		newAuthenticator().register(t, r, who.ID, "key")
 	}
 	_, _, err := r.BeginRegister(t.Context(), r.fresh(who.ID))
 	wantCode(t, "one more", err, fault.Conflict)
@@ -235,7 +235,7 @@ func TestPasskeysOfAnAccountAreFew(t *testing.T) {
 
 func TestNoPasskeysOnAnIPAddress(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) { c.BaseURL = "http://127.0.0.1:8080" })
+	r := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) { c.BaseURL = "http://127.0.0.1:8080" })
 	want(t, "passkeys work", r.PasskeysWork(), false)
 	_, _, err := r.BeginLogin(t.Context())
 	wantCode(t, "begin", err, fault.NotFound)

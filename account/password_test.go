@@ -116,7 +116,7 @@ func FuzzHash(f *testing.F) {
 // What an attempt costs is counted, not timed: every refusal takes one computation of the same cost.
 func TestUnknownAndKnownAccountsCostTheSame(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	r.account("ada@names.example")
 	bare := r.newRow("bare@names.example", "")
 	must(t, "store an account without a password", r.db.Tx(ctx, func(tx store.Tx) error {
@@ -158,7 +158,7 @@ func TestUnknownAndKnownAccountsCostTheSame(t *testing.T) {
 func TestOldHashIsRenewedAtSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		r.hasher = newHasher(1, cost{memory: 128, time: 1, lanes: 1})
 		for range 2 {
@@ -175,7 +175,7 @@ func TestOldHashIsRenewedAtSignIn(t *testing.T) {
 // "é" has two encodings; keyboards differ in which they send.
 func TestPasswordMayBeTypedOnAnotherKeyboard(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	_, err := r.Create(ctx, "ada@names.example", "caf\u00e9 au lait")
 	must(t, "create", err)
 	_, err = r.SignIn(ctx, "ada@names.example", "cafe\u0301 au lait", home)

@@ -9,9 +9,9 @@ import (
 // Limits of what is done behind an answer.
 const (
 	queueLength = 1024             // what comes beyond it is dropped
-	postWorkers = 4                // mails under way at once
-	postTime    = 30 * time.Second // one mail, with its look-up
-	noteTime    = 10 * time.Second // one entry in the security log
+	mailWorkers = 4                // mails under way at once
+	mailTime    = 30 * time.Second // one mail, with its look-up
+	logTime     = 10 * time.Second // one entry in the security log
 	closeTime   = 5 * time.Second  // all that is left at the end
 )
 

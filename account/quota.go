@@ -26,20 +26,20 @@ const (
 	maxBuckets = 64 << 10
 )
 
-// limits bound what costs us or others: accounts, sessions and mail.
-type limits struct {
+// quotas bound what costs us or others: accounts, sessions and mail.
+type quotas struct {
 	limiter                     *ratelimit.Limiter
 	signUps, sessions, mailFrom ratelimit.Layers
 	mailTo                      *ratelimit.Policy
 	day                         ratelimit.Shared // of accounts
 }
 
-func newLimits() *limits {
+func newQuotas() *quotas {
 	layers := func(name string, q ratelimit.Quota) ratelimit.Layers {
 		site := ratelimit.Quota{Burst: siteHosts * q.Burst, Rate: siteHosts * q.Rate, Per: q.Per}
 		return ratelimit.Layers{Host: ratelimit.NewPolicy(name, q), Site: ratelimit.NewPolicy(name+"-network", site)}
 	}
-	l := &limits{
+	l := &quotas{
 		signUps: layers("sign-ups", signUpQuota), sessions: layers("sessions", sessionQuota), mailFrom: layers("mail", mailQuota),
 		mailTo: ratelimit.NewPolicy("mail-to", mailToQuota),
 		day:    ratelimit.PerDayShared("accounts", maxSignUps),
@@ -53,7 +53,7 @@ func newLimits() *limits {
 }
 
 // from draws one for a client at the address. It fails with [fault.RateLimited], which says what there were too many of.
-func (l *limits) from(y ratelimit.Layers, client netip.Addr, what string) error {
+func (l *quotas) from(y ratelimit.Layers, client netip.Addr, what string) error {
 	if refused := l.limiter.Take(l.limiter.Draws(nil, y, client, 1)); refused != nil {
 		return errTooMany(what, refused.Wait())
 	}
@@ -61,12 +61,12 @@ func (l *limits) from(y ratelimit.Layers, client netip.Addr, what string) error 
 }
 
 // mail reports whether another mail may go to the recipient.
-func (l *limits) mail(recipient string) bool {
+func (l *quotas) mail(recipient string) bool {
 	return l.limiter.Take([]ratelimit.Draw{{Policy: l.mailTo, Key: l.limiter.Key(recipient), Count: 1}}) == nil
 }
 
 // account draws one account over all processes. It fails with [fault.RateLimited].
-func (l *limits) account(ctx context.Context, tx store.Tx, client netip.Addr, now time.Time) error {
+func (l *quotas) account(ctx context.Context, tx store.Tx, client netip.Addr, now time.Time) error {
 	err := l.day.Draw(client, now, func(name string, draw func(time.Time) (time.Time, error)) error {
 		return store.Bucket(ctx, tx, name, draw)
 	})

@@ -15,14 +15,14 @@ import (
 func TestLimitsOfASite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		layers func(*limits) ratelimit.Layers
+		layers func(*quotas) ratelimit.Layers
 		quota  ratelimit.Quota
 	}{
-		"accounts": {func(l *limits) ratelimit.Layers { return l.signUps }, signUpQuota},
-		"sessions": {func(l *limits) ratelimit.Layers { return l.sessions }, sessionQuota},
-		"mail":     {func(l *limits) ratelimit.Layers { return l.mailFrom }, mailQuota},
+		"accounts": {func(l *quotas) ratelimit.Layers { return l.signUps }, signUpQuota},
+		"sessions": {func(l *quotas) ratelimit.Layers { return l.sessions }, sessionQuota},
+		"mail":     {func(l *quotas) ratelimit.Layers { return l.mailFrom }, mailQuota},
 	} {
-		l, granted := newLimits(), 0
+		l, granted := newQuotas(), 0
 		for i := range 10_000 {
 			err := l.from(c.layers(l), netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%x::1", i)), name)
 			if err == nil {
@@ -42,7 +42,7 @@ func TestLimitsOfASite(t *testing.T) {
 func TestAccountsOfADay(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
-		rigs, ctx := []*rig{newRig(t, storetest.Open(t, cfg), nil), newRig(t, storetest.Open(t, cfg), nil)}, t.Context()
+		rigs, ctx := []*fixture{newFixture(t, storetest.Open(t, cfg), nil), newFixture(t, storetest.Open(t, cfg), nil)}, t.Context()
 		for _, r := range rigs {
 			r.limits.day = ratelimit.PerDayShared("accounts", 5)
 		}
@@ -64,7 +64,7 @@ func TestAccountsOfADay(t *testing.T) {
 
 func TestSessionsAreLimited(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	who := r.account("ada@names.example")
 	for range sessionQuota.Burst {
 		must(t, "count a session", r.limits.from(r.limits.sessions, abroad, ""))

@@ -27,8 +27,8 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 		db, err := store.Open(t.Context(), cfg)
 		must(t, "open", err)
 		p := oidctest.Start(t)
-		r := newRig(t, db, withProvider(p))
-		secrets := busyDay(t, r, p)
+		r := newFixture(t, db, withProvider(p))
+		secrets := useEverything(t, r, p)
 		r.Close()
 		var kept bytes.Buffer
 		if cfg.URL != "" {
@@ -58,8 +58,8 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 	})
 }
 
-// busyDay does all that has to do with secrets and returns them.
-func busyDay(t *testing.T, r *rig, p *oidctest.Provider) map[string]string {
+// useEverything does all that has to do with secrets and returns them.
+func useEverything(t *testing.T, r *fixture, p *oidctest.Provider) map[string]string {
 	t.Helper()
 	ctx := t.Context()
 	_, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
@@ -86,12 +86,12 @@ func busyDay(t *testing.T, r *rig, p *oidctest.Provider) map[string]string {
 	must(t, "the operator's link", err)
 	invite, err := r.Invite(ctx)
 	must(t, "invite", err)
-	newDevice().register(t, r, who.ID, "key")
+	newAuthenticator().register(t, r, who.ID, "key")
 	second := r.session(who.ID)
 
 	address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 	must(t, "begin at the provider", err)
-	back := p.Visit(t, address).Query()
+	back := p.FollowAuthorize(t, address).Query()
 	_, err = r.FinishUpstream(ctx, "example", flow, back, Session{}, home)
 	must(t, "finish at the provider", err)
 	_, err = r.FinishUpstream(ctx, "example", flow, back, Session{}, home)

@@ -55,8 +55,8 @@ var eventTexts = map[Event]string{
 	AppRevoked:       "An app was disconnected",
 }
 
-// Words is the event as the account's owner reads it.
-func (e Event) Words() string {
+// Text is the event as the account's owner reads it.
+func (e Event) Text() string {
 	if text, ok := eventTexts[e]; ok {
 		return text
 	}
@@ -84,7 +84,7 @@ func (a *Accounts) Record(ctx context.Context, e Entry) error {
 	if e.At.IsZero() {
 		e.At = a.now()
 	}
-	err := a.db.Tx(ctx, func(tx store.Tx) error { return note(ctx, tx, e) })
+	err := a.db.Tx(ctx, func(tx store.Tx) error { return addEntry(ctx, tx, e) })
 	if err != nil {
 		return fmt.Errorf("record %s: %w", e.What, err)
 	}
@@ -104,11 +104,11 @@ func (a *Accounts) Log(ctx context.Context, accountID string, limit int) ([]Entr
 	return entries, nil
 }
 
-// noteLater records a failure behind the answer, so that the answer takes as long as for an address without an account.
-func (a *Accounts) noteLater(e Entry) {
+// logLater records a failure behind the answer, so that the answer takes as long as for an address without an account.
+func (a *Accounts) logLater(e Entry) {
 	e.At = a.now()
-	added := a.notes.add(func(ctx context.Context) {
-		if err := a.db.Tx(ctx, func(tx store.Tx) error { return noteAgain(ctx, tx, e) }); err != nil {
+	added := a.logQueue.add(func(ctx context.Context) {
+		if err := a.db.Tx(ctx, func(tx store.Tx) error { return addFailureEntry(ctx, tx, e) }); err != nil {
 			a.log.Error("security log", "event", string(e.What), "account", e.AccountID, "err", err)
 		}
 	})

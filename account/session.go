@@ -179,7 +179,7 @@ func (a *Accounts) end(ctx context.Context, what Event, from netip.Addr, query s
 		if err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: what, From: from})
+		return addEntry(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: what, From: from})
 	})
 	if err != nil {
 		return fmt.Errorf("end a session: %w", err)
@@ -193,7 +193,7 @@ func (a *Accounts) EndSessions(ctx context.Context, accountID string, from netip
 		if err := a.revokeAll(ctx, tx, accountID); err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: SessionEnded, Detail: "all, and all apps", From: from})
+		return addEntry(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: SessionEnded, Detail: "all, and all apps", From: from})
 	})
 	if err != nil {
 		return fmt.Errorf("end sessions: %w", err)

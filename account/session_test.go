@@ -16,7 +16,7 @@ import (
 func TestSessionLastsThirtyDaysAfterItWasSeen(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		token, started, err := r.StartSession(ctx, who.ID, home, "Browser/1\r\nX: \u202emoc.elpmaxe")
 		must(t, "start", err)
@@ -48,7 +48,7 @@ func TestSessionLastsThirtyDaysAfterItWasSeen(t *testing.T) {
 
 func TestSessionIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	token := r.session(r.account("ada@names.example").ID)
 	began := r.clock.Now()
 	for _, step := range []struct{ after, seen time.Duration }{{59 * time.Second, 0}, {time.Second, time.Minute}, {59 * time.Second, time.Minute}} {
@@ -62,7 +62,7 @@ func TestSessionIsWrittenOnceAMinute(t *testing.T) {
 func TestSessionsAreListedAndEnded(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
 		one := r.session(who.ID)
 		r.clock.advance(time.Hour)
@@ -100,7 +100,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 func TestIDsThatAreNone(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		token := r.session(who.ID)
 		for _, id := range []string{"", "nonsense", "a\x00b", "\xff", strings.Repeat("a", 100_000)} {
@@ -114,7 +114,7 @@ func TestIDsThatAreNone(t *testing.T) {
 
 func TestTokensThatAreNone(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	token := r.session(r.account("ada@names.example").ID)
 	for _, bad := range []string{"", "nw_ss_", token[:len(token)-1], token + "A", strings.ToUpper(token), "nw_ot_" + token[6:], strings.Repeat("x", 1<<20)} {
 		_, err := r.Session(ctx, bad)
@@ -129,7 +129,7 @@ func TestTokensThatAreNone(t *testing.T) {
 func TestAnAccountHasAHundredSessions(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		first := r.session(who.ID)
 		for range maxSessions {
@@ -147,7 +147,7 @@ func TestAnAccountHasAHundredSessions(t *testing.T) {
 func TestSecurityLogCountsFailures(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, func(c *Config) { c.Unlimited = true }), t.Context()
+		r, ctx := newFixture(t, db, func(c *Config) { c.Unlimited = true }), t.Context()
 		who := r.account("ada@names.example")
 		for range 20 {
 			_, err := r.SignIn(ctx, who.Email, "wrong horse", abroad)
@@ -170,7 +170,7 @@ func TestSecurityLogCountsFailures(t *testing.T) {
 			t.Errorf("log: got %q, want %q", got, expected)
 		}
 		for what := range eventTexts {
-			if what.Words() == string(what) {
+			if what.Text() == string(what) {
 				t.Errorf("%s has no words", what)
 			}
 		}

@@ -56,9 +56,9 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 			return err
 		}
 		if fresh {
-			err = note(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, From: from})
+			err = addEntry(ctx, tx, Entry{AccountID: row.ID, At: row.Created, What: SignedUp, From: from})
 		} else {
-			had, err = a.noteRepeated(ctx, tx, email, from)
+			had, err = a.logRepeatedSignUp(ctx, tx, email, from)
 		}
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 	}
 	switch {
 	case fresh:
-		a.mailBound(row.Account, verifyMail, digested)
+		a.mailBrowserToken(row.Account, verifyMail, digested)
 		return Pending{row.Account, browser}, nil
 	case had.ID != "" && !had.Verified:
 		a.mailToken(had.Account, pendingMail)
@@ -80,14 +80,14 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 	return Pending{Account{Email: email}, browser}, nil
 }
 
-// noteRepeated tells the owner of the address of the attempt, at the cost of what a new account writes. It returns the
+// logRepeatedSignUp tells the owner of the address of the attempt, at the cost of what a new account writes. It returns the
 // account there is.
-func (a *Accounts) noteRepeated(ctx context.Context, tx store.Tx, email string, from netip.Addr) (accountRow, error) {
+func (a *Accounts) logRepeatedSignUp(ctx context.Context, tx store.Tx, email string, from netip.Addr) (accountRow, error) {
 	row, found, err := findTx(ctx, tx, "email", email)
 	if err != nil || !found {
 		return row, err
 	}
-	return row, noteAgain(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignUpRepeated, From: from})
+	return row, addFailureEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignUpRepeated, From: from})
 }
 
 // countAccount draws what an account costs over all processes, whether there was one already or not.
@@ -125,7 +125,7 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 		return Account{}, a.errSignIn()
 	}
 	password = normalizePassword(password)
-	row, err := a.prove(ctx, email, password, from, func(row accountRow) bool { return row.Verified || !a.cfg.VerifyFirst })
+	row, err := a.checkCredentials(ctx, email, password, from, func(row accountRow) bool { return row.Verified || !a.cfg.VerifyFirst })
 	if fault.Is(err, fault.AuthenticationRequired) {
 		err = a.errSignIn()
 	}
@@ -145,7 +145,7 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 				return err
 			}
 		}
-		return note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "with a password", From: from})
+		return addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "with a password", From: from})
 	})
 	if err != nil {
 		return Account{}, fmt.Errorf("sign in: %w", err)
@@ -156,11 +156,11 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 // anyAccount is what prove takes where the right password is enough.
 func anyAccount(accountRow) bool { return true }
 
-// prove returns the account of the address if the password is its own, and may sees nothing against it; otherwise it
+// checkCredentials returns the account of the address if the password is its own, and may sees nothing against it; otherwise it
 // fails alike for both. It is slowed down by earlier failures.
-func (a *Accounts) prove(ctx context.Context, email, password string, from netip.Addr, may func(accountRow) bool) (accountRow, error) {
-	place := placeOf(from)
-	release, err := a.turn(ctx, email, from, time.Now())
+func (a *Accounts) checkCredentials(ctx context.Context, email, password string, from netip.Addr, may func(accountRow) bool) (accountRow, error) {
+	client := clientPrefix(from)
+	release, err := a.acquireSlot(ctx, email, from, time.Now())
 	if err != nil {
 		return accountRow{}, err
 	}
@@ -174,9 +174,9 @@ func (a *Accounts) prove(ctx context.Context, email, password string, from netip
 		return accountRow{}, err
 	}
 	if !ok || !may(row) {
-		a.brake.failed(email, place)
+		a.brake.failed(email, client)
 		if found {
-			a.noteLater(Entry{AccountID: row.ID, What: SignInFailed, From: from})
+			a.logLater(Entry{AccountID: row.ID, What: SignInFailed, From: from})
 		}
 		return accountRow{}, errCredentials()
 	}
@@ -184,17 +184,17 @@ func (a *Accounts) prove(ctx context.Context, email, password string, from netip
 	return row, nil
 }
 
-// turn waits until an attempt has served its delay and has a slot to hash. Attempts that come at once begin with the
+// acquireSlot waits until an attempt has served its delay and has a slot to hash. Attempts that come at once begin with the
 // same small delay; those that get their slot after others have failed go back and serve what was added.
-func (a *Accounts) turn(ctx context.Context, email string, from netip.Addr, began time.Time) (release func(), err error) {
-	place := placeOf(from)
+func (a *Accounts) acquireSlot(ctx context.Context, email string, from netip.Addr, began time.Time) (release func(), err error) {
+	client := clientPrefix(from)
 	var least time.Duration
 	if !a.cfg.Unlimited {
-		least = a.brake.tried(email, place)
+		least = a.brake.tried(email, client)
 	}
 	for {
 		if !a.cfg.Unlimited {
-			if err := a.brake.wait(ctx, email, place, began, least); err != nil {
+			if err := a.brake.wait(ctx, email, client, began, least); err != nil {
 				return nil, err
 			}
 		}
@@ -202,7 +202,7 @@ func (a *Accounts) turn(ctx context.Context, email string, from netip.Addr, bega
 		if err != nil {
 			return nil, err
 		}
-		if a.cfg.Unlimited || time.Since(began) >= a.brake.delay(email, place) {
+		if a.cfg.Unlimited || time.Since(began) >= a.brake.delay(email, client) {
 			return release, nil
 		}
 		release()
@@ -228,7 +228,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, s Session, current, fresh
 		if len(current) > maxPassword {
 			return errCredentials()
 		}
-		if row, err = a.prove(ctx, row.Email, normalizePassword(current), from, anyAccount); err != nil {
+		if row, err = a.checkCredentials(ctx, row.Email, normalizePassword(current), from, anyAccount); err != nil {
 			return err
 		}
 	}
@@ -250,7 +250,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, s Session, current, fresh
 		if err := a.revokeAll(ctx, tx, accountID); err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: PasswordChanged, From: from})
+		return addEntry(ctx, tx, Entry{AccountID: accountID, At: a.now(), What: PasswordChanged, From: from})
 	})
 	if err != nil {
 		return fmt.Errorf("change a password: %w", err)

@@ -20,17 +20,17 @@ func TestSignUpModes(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		ctx := t.Context()
-		open := newRig(t, db, nil)
+		open := newFixture(t, db, nil)
 		_, err := open.SignUp(ctx, "open@names.example", passphrase, "ignored", home)
 		must(t, "sign up where it is open", err)
 
-		closed := newRig(t, db, func(c *Config) { c.Signup = Closed })
+		closed := newFixture(t, db, func(c *Config) { c.Signup = Closed })
 		_, err = closed.SignUp(ctx, "closed@names.example", passphrase, "", home)
 		wantCode(t, "sign up where it is closed", err, fault.Forbidden)
 		_, err = closed.Create(ctx, "closed@names.example", passphrase)
 		must(t, "the operator's account where sign-up is closed", err)
 
-		invited := newRig(t, db, func(c *Config) { c.Signup = Invite })
+		invited := newFixture(t, db, func(c *Config) { c.Signup = Invite })
 		_, err = invited.SignUp(ctx, "in@names.example", passphrase, "", home)
 		wantCode(t, "sign up without an invitation", err, fault.Forbidden)
 		address, err := invited.Invite(ctx)
@@ -68,7 +68,7 @@ func TestModesAreRead(t *testing.T) {
 func TestAnswersAreTheSameWithAndWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 
 		again, err := r.SignUp(ctx, who.Email, "another password", "", abroad)
@@ -88,7 +88,7 @@ func TestAnswersAreTheSameWithAndWithoutAnAccount(t *testing.T) {
 			must(t, "ask for a link to "+email, r.RequestLink(ctx, email, home))
 		}
 		to := []string{r.box.next(t).To, r.box.next(t).To}
-		r.post.close()
+		r.mailQueue.close()
 		if !slices.Equal(to, []string{who.Email, who.Email}) || len(r.box.mail) != 0 {
 			t.Errorf("mails: got %v and %d more, want two to the account that exists", to, len(r.box.mail))
 		}
@@ -100,7 +100,7 @@ func TestAnswersAreTheSameWithAndWithoutAnAccount(t *testing.T) {
 
 func TestSignUpRefusesBadInput(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	for _, tt := range []struct{ name, email, password, field string }{
 		{"bad address", "ada", passphrase, "email"},
 		{"short password", "ada@names.example", "short", "password"},
@@ -120,7 +120,7 @@ func TestSignUpRefusesBadInput(t *testing.T) {
 func TestOneAddressIsOneAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		var made atomic.Int64
 		var all sync.WaitGroup
 		for i := range 50 { // each from an address of its own, of which one may have 32 attempts waiting
@@ -142,7 +142,7 @@ func TestOneAddressIsOneAccount(t *testing.T) {
 func TestVerifyFirst(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, func(c *Config) { c.VerifyFirst = true }), t.Context()
+		r, ctx := newFixture(t, db, func(c *Config) { c.VerifyFirst = true }), t.Context()
 		_, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
 		must(t, "sign up", err)
 		_, err = r.SignIn(ctx, "ada@names.example", "wrong horse", home)
@@ -162,7 +162,7 @@ func TestPasswordChangeEndsAllSessionsAndGrants(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		var revoked atomic.Value
-		r, ctx := newRig(t, db, func(c *Config) {
+		r, ctx := newFixture(t, db, func(c *Config) {
 			c.OnRevokeAll = func(_ context.Context, _ store.Tx, accountID string) error { revoked.Store(accountID); return nil }
 		}), t.Context()
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
@@ -206,7 +206,7 @@ func TestPasswordChangeIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		broken := errors.New("broken")
-		r, ctx := newRig(t, db, func(c *Config) {
+		r, ctx := newFixture(t, db, func(c *Config) {
 			c.OnRevokeAll = func(context.Context, store.Tx, string) error { return broken }
 		}), t.Context()
 		who := r.account("ada@names.example")
@@ -224,7 +224,7 @@ func TestPasswordChangeIsWholeOrNothing(t *testing.T) {
 func TestOperatorMakesAccountsOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		made, err := r.Create(ctx, "Ada@names.example", passphrase)
 		must(t, "create", err)
 		want(t, "verified", made.Verified, true)
@@ -242,7 +242,7 @@ func TestOperatorMakesAccountsOnce(t *testing.T) {
 
 func TestAccountsFromOneAddressAreRationed(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	for range signUpQuota.Burst {
 		must(t, "count an account", r.limits.from(r.limits.signUps, abroad, ""))
 	}
@@ -257,12 +257,12 @@ func TestAccountsFromOneAddressAreRationed(t *testing.T) {
 
 func TestMailIsRationed(t *testing.T) {
 	t.Parallel()
-	r, ctx := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
+	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	r.account("ada@names.example")
 	for range 20 {
 		must(t, "ask for a link", r.RequestLink(ctx, "ada@names.example", home))
 	}
-	r.post.close()
+	r.mailQueue.close()
 	want(t, "mails to one recipient", len(r.box.mail), mailToQuota.Burst)
 	var err error
 	for i := 0; err == nil && i < 100; i++ {

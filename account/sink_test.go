@@ -14,7 +14,7 @@ import (
 )
 
 // A sink is a small SMTP server on loopback (RFC 5321) that keeps what it is given.
-type sink struct {
+type smtpServer struct {
 	net.Listener
 	tls      *tls.Config // nil: STARTTLS is not offered
 	implicit bool        // TLS from the first byte
@@ -32,11 +32,11 @@ type delivery struct {
 	secure, login  bool
 }
 
-func newSink(t *testing.T, change func(*sink)) *sink {
+func newSMTPServer(t *testing.T, change func(*smtpServer)) *smtpServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, "listen", err)
-	s := &sink{Listener: l, mails: make(chan delivery, 100)}
+	s := &smtpServer{Listener: l, mails: make(chan delivery, 100)}
 	if change != nil {
 		change(s)
 	}
@@ -57,7 +57,7 @@ func newSink(t *testing.T, change func(*sink)) *sink {
 }
 
 // offerTLS lets the sink offer STARTTLS with the certificate of httptest, which is for 127.0.0.1.
-func offerTLS(s *sink) {
+func offerTLS(s *smtpServer) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	s.tls = &tls.Config{Certificates: server.TLS.Certificates}
@@ -65,7 +65,7 @@ func offerTLS(s *sink) {
 	s.roots.AddCert(server.Certificate())
 }
 
-func (s *sink) serve(conn net.Conn) {
+func (s *smtpServer) serve(conn net.Conn) {
 	defer func() { conn.Close() }()
 	var d delivery
 	if s.implicit {

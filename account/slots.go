@@ -20,26 +20,26 @@ const (
 // slots are a few that many ask for. Those who wait take turns by the network they come from, so that whoever asks for
 // many at once waits for those, and others do not.
 type slots struct {
-	mu      sync.Mutex
-	free    int
-	waiting int
-	byPlace map[netip.Prefix]*placeQueue
-	turns   []*placeQueue // of the networks that wait, the next first
+	mu        sync.Mutex
+	free      int
+	waiting   int
+	byNetwork map[netip.Prefix]*networkQueue
+	turns     []*networkQueue // of the networks that wait, the next first
 }
 
-// A placeQueue is those who wait from one network, the first to come first.
-type placeQueue struct {
-	place   netip.Prefix
+// A networkQueue is those who wait from one network, the first to come first.
+type networkQueue struct {
+	network netip.Prefix
 	waiters []*waiter
 }
 
 // A waiter is told once: true is a slot, false that there is no room to wait.
 type waiter struct {
-	told chan bool // of capacity 1
+	granted chan bool // of capacity 1
 }
 
 func newSlots(n int) *slots {
-	return &slots{free: n, byPlace: map[netip.Prefix]*placeQueue{}}
+	return &slots{free: n, byNetwork: map[netip.Prefix]*networkQueue{}}
 }
 
 // networkOf is who takes turns with others: an IPv4 address, or the /48 that one site has.
@@ -54,7 +54,7 @@ func networkOf(from netip.Addr) netip.Prefix {
 // acquire waits for a slot. It fails with [fault.RateLimited] when many wait from the network already, and with
 // [fault.Unavailable] when too many networks do, or it takes too long.
 func (s *slots) acquire(ctx context.Context, from netip.Addr) (release func(), err error) {
-	w, err := s.enter(networkOf(from))
+	w, err := s.enqueue(networkOf(from))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *slots) acquire(ctx context.Context, from netip.Addr) (release func(), e
 	timer := time.NewTimer(hashWait)
 	defer timer.Stop()
 	select {
-	case ok := <-w.told:
+	case ok := <-w.granted:
 		if ok {
 			return s.release, nil
 		}
@@ -77,7 +77,7 @@ func (s *slots) acquire(ctx context.Context, from netip.Addr) (release func(), e
 	s.mu.Lock()
 	removed := s.remove(networkOf(from), w)
 	s.mu.Unlock()
-	if !removed && <-w.told { // a slot came at the same instant
+	if !removed && <-w.granted { // a slot came at the same instant
 		s.release()
 	}
 	return nil, err
@@ -87,24 +87,24 @@ func errBusy() error {
 	return fault.New(fault.Unavailable, "too many people are signing in at this moment").WithHint("try again in a few seconds").WithRetry(5 * time.Second)
 }
 
-// enter takes a free slot, and then returns nil, or a place in the queue of the network.
-func (s *slots) enter(place netip.Prefix) (*waiter, error) {
+// enqueue takes a free slot, and then returns nil, or a place in the queue of the network.
+func (s *slots) enqueue(network netip.Prefix) (*waiter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.free > 0 { // nobody waits
 		s.free--
 		return nil, nil
 	}
-	q := s.byPlace[place]
+	q := s.byNetwork[network]
 	if q != nil && len(q.waiters) >= maxWaitingOfOne {
 		return nil, fault.New(fault.RateLimited, "too many sign-ins from this address are waiting").WithRetry(2 * time.Second)
 	}
-	if s.waiting >= maxWaiting && !s.makeRoom(q) {
+	if s.waiting >= maxWaiting && !s.evict(q) {
 		return nil, errBusy()
 	}
 	if q == nil {
-		q = &placeQueue{place: place}
-		s.byPlace[place] = q
+		q = &networkQueue{network: network}
+		s.byNetwork[network] = q
 		s.turns = append(s.turns, q)
 	}
 	w := &waiter{make(chan bool, 1)}
@@ -113,9 +113,9 @@ func (s *slots) enter(place netip.Prefix) (*waiter, error) {
 	return w, nil
 }
 
-// makeRoom turns away the last of the network of which most wait, if that are more than of the network that asks.
-func (s *slots) makeRoom(asks *placeQueue) bool {
-	var longest *placeQueue
+// evict turns away the last of the network of which most wait, if that are more than of the network that asks.
+func (s *slots) evict(asks *networkQueue) bool {
+	var longest *networkQueue
 	for _, q := range s.turns {
 		if longest == nil || len(q.waiters) > len(longest.waiters) {
 			longest = q
@@ -129,14 +129,14 @@ func (s *slots) makeRoom(asks *placeQueue) bool {
 		return false
 	}
 	last := longest.waiters[len(longest.waiters)-1]
-	s.remove(longest.place, last)
-	last.told <- false
+	s.remove(longest.network, last)
+	last.granted <- false
 	return true
 }
 
 // remove takes a waiter out of its queue, unless it was told by then.
-func (s *slots) remove(place netip.Prefix, w *waiter) bool {
-	q := s.byPlace[place]
+func (s *slots) remove(network netip.Prefix, w *waiter) bool {
+	q := s.byNetwork[network]
 	if q == nil {
 		return false
 	}
@@ -155,8 +155,8 @@ func (s *slots) remove(place netip.Prefix, w *waiter) bool {
 }
 
 // drop forgets a network of which nobody waits.
-func (s *slots) drop(q *placeQueue) {
-	delete(s.byPlace, q.place)
+func (s *slots) drop(q *networkQueue) {
+	delete(s.byNetwork, q.network)
 	for i := range s.turns {
 		if s.turns[i] == q {
 			s.turns = append(s.turns[:i], s.turns[i+1:]...)
@@ -175,8 +175,8 @@ func (s *slots) release() {
 	}
 	q := s.turns[0]
 	w := q.waiters[0]
-	if s.remove(q.place, w); len(q.waiters) > 0 { // else the queue is gone
+	if s.remove(q.network, w); len(q.waiters) > 0 { // else the queue is gone
 		s.turns = append(s.turns[1:], q)
 	}
-	w.told <- true
+	w.granted <- true
 }

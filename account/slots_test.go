@@ -59,7 +59,7 @@ func TestOneNetworkDoesNotKeepOthersWaiting(t *testing.T) {
 			time.Sleep(10 * oneHash) // those that got theirs at that instant
 			synctest.Wait()
 			want(t, "slots free at the end", s.free, defaultHashers)
-			want(t, "networks at the end", len(s.byPlace)+len(s.turns)+s.waiting, 0)
+			want(t, "networks at the end", len(s.byNetwork)+len(s.turns)+s.waiting, 0)
 		})
 	}
 }
@@ -143,7 +143,7 @@ func TestWaitingForASlotIsBounded(t *testing.T) {
 func TestRepeatedEntriesFold(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		before, err := r.Log(ctx, who.ID, 100)
 		must(t, "log", err)

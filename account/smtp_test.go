@@ -16,7 +16,7 @@ import (
 
 const sender = "Namewharf <signin@names.example>"
 
-func newMailer(t *testing.T, s *sink, cfg SMTP) Mailer {
+func newMailer(t *testing.T, s *smtpServer, cfg SMTP) Mailer {
 	t.Helper()
 	cfg.Addr, cfg.From, cfg.Roots = s.Addr().String(), sender, s.roots
 	m, err := NewSMTP(cfg)
@@ -27,8 +27,8 @@ func newMailer(t *testing.T, s *sink, cfg SMTP) Mailer {
 func TestMailArrivesOverSMTP(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		s := newSink(t, nil)
-		r, ctx := newRig(t, db, func(c *Config) { c.Mail = newMailer(t, s, SMTP{}) }), t.Context()
+		s := newSMTPServer(t, nil)
+		r, ctx := newFixture(t, db, func(c *Config) { c.Mail = newMailer(t, s, SMTP{}) }), t.Context()
 		who := r.account("ada@names.example")
 		must(t, "ask for a reset", r.RequestReset(ctx, who.Email, home))
 		var d delivery
@@ -62,7 +62,7 @@ func TestMailOverTLSAndWithAPassword(t *testing.T) {
 	message := Message{To: "ada@names.example", Subject: "Hello", Text: ".\n.dots and\nlines\n"}
 	tests := []struct {
 		name  string
-		sink  func(*sink)
+		sink  func(*smtpServer)
 		cfg   SMTP
 		ok    bool
 		check func(delivery) bool
@@ -71,18 +71,18 @@ func TestMailOverTLSAndWithAPassword(t *testing.T) {
 			return !d.secure && strings.HasSuffix(d.data, "\r\n.\r\n.dots and\r\nlines\r\n")
 		}},
 		{"TLS where it is offered", offerTLS, SMTP{}, true, func(d delivery) bool { return d.secure }},
-		{"TLS from the first byte", func(s *sink) { offerTLS(s); s.implicit = true }, SMTP{TLS: TLSImplicit}, true, func(d delivery) bool { return d.secure }},
+		{"TLS from the first byte", func(s *smtpServer) { offerTLS(s); s.implicit = true }, SMTP{TLS: TLSImplicit}, true, func(d delivery) bool { return d.secure }},
 		{"TLS required", offerTLS, SMTP{TLS: TLSRequired}, true, func(d delivery) bool { return d.secure }},
 		{"TLS required and not offered", nil, SMTP{TLS: TLSRequired}, false, nil},
-		{"a certificate that nobody vouches for", func(s *sink) { offerTLS(s); s.roots = nil }, SMTP{}, false, nil},
-		{"password over TLS", func(s *sink) { offerTLS(s); s.login = "wharf s3cret" }, SMTP{User: "wharf", Password: "s3cret"}, true, func(d delivery) bool { return d.login }},
-		{"wrong password", func(s *sink) { offerTLS(s); s.login = "wharf s3cret" }, SMTP{User: "wharf", Password: "wrong-s3cret"}, false, nil},
-		{"recipient refused", func(s *sink) { s.refuse = "550 no such mailbox" }, SMTP{}, false, nil},
+		{"a certificate that nobody vouches for", func(s *smtpServer) { offerTLS(s); s.roots = nil }, SMTP{}, false, nil},
+		{"password over TLS", func(s *smtpServer) { offerTLS(s); s.login = "wharf s3cret" }, SMTP{User: "wharf", Password: "s3cret"}, true, func(d delivery) bool { return d.login }},
+		{"wrong password", func(s *smtpServer) { offerTLS(s); s.login = "wharf s3cret" }, SMTP{User: "wharf", Password: "wrong-s3cret"}, false, nil},
+		{"recipient refused", func(s *smtpServer) { s.refuse = "550 no such mailbox" }, SMTP{}, false, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSink(t, tt.sink)
+			s := newSMTPServer(t, tt.sink)
 			err := newMailer(t, s, tt.cfg).Send(t.Context(), message)
 			if (err == nil) != tt.ok {
 				t.Fatalf("send: got %v, want ok %v", err, tt.ok)
@@ -146,11 +146,11 @@ func TestMailGoesToTheLogWhereThereIsNoServer(t *testing.T) {
 
 func TestMailsThatFailAreLoggedWithoutTheirText(t *testing.T) {
 	t.Parallel()
-	s := newSink(t, func(s *sink) { s.refuse = "550 no such mailbox" })
-	r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) { c.Mail = newMailer(t, s, SMTP{}) })
+	s := newSMTPServer(t, func(s *smtpServer) { s.refuse = "550 no such mailbox" })
+	r := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) { c.Mail = newMailer(t, s, SMTP{}) })
 	who := r.account("ada@names.example")
 	must(t, "ask", r.RequestLink(t.Context(), who.Email, home))
-	r.post.close()
+	r.mailQueue.close()
 	if log := r.log.String(); !strings.Contains(log, "mail was not sent") || strings.Contains(log, oneTimePrefix) {
 		t.Errorf("log: got %s, want word of the mail without its link", log)
 	}

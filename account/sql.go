@@ -108,9 +108,9 @@ func each(ctx context.Context, tx store.Tx, accountID string, statements ...stri
 	return nil
 }
 
-// note adds an entry to the security log, or counts up the one of the same within the last hour: whoever does something
+// addEntry adds an entry to the security log, or counts up the one of the same within the last hour: whoever does something
 // over and over cannot fill a log.
-func note(ctx context.Context, tx store.Tx, e Entry) error {
+func addEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	n, err := tx.Exec(ctx, `UPDATE account_log SET times = times + 1, at = $3
 		WHERE id = (SELECT MAX(id) FROM account_log WHERE account_id = $1 AND what = $2 AND at > $4 AND detail = $5 AND address = $6)`,
 		e.AccountID, e.What, store.Micros(e.At), store.Micros(e.At.Add(-time.Hour)), clean(e.Detail, maxDetail), addressText(e.From))
@@ -120,10 +120,10 @@ func note(ctx context.Context, tx store.Tx, e Entry) error {
 	if n > 0 {
 		return nil
 	}
-	return insertNote(ctx, tx, e)
+	return insertEntry(ctx, tx, e)
 }
 
-func insertNote(ctx context.Context, tx store.Tx, e Entry) error {
+func insertEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	_, err := tx.Exec(ctx, `INSERT INTO account_log (id, account_id, at, what, detail, address, times) VALUES ($1, $2, $3, $4, $5, $6, 1)`,
 		store.NewID("log"), e.AccountID, store.Micros(e.At), e.What, clean(e.Detail, maxDetail), addressText(e.From))
 	if err != nil {
@@ -132,8 +132,8 @@ func insertNote(ctx context.Context, tx store.Tx, e Entry) error {
 	return nil
 }
 
-// noteAgain is note for what strangers do to an account: the entry of the same event counts, wherever it came from.
-func noteAgain(ctx context.Context, tx store.Tx, e Entry) error {
+// addFailureEntry is note for what strangers do to an account: the entry of the same event counts, wherever it came from.
+func addFailureEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	n, err := tx.Exec(ctx, `UPDATE account_log SET times = times + 1, at = $3, address = $5
 		WHERE id = (SELECT MAX(id) FROM account_log WHERE account_id = $1 AND what = $2 AND at > $4)`,
 		e.AccountID, e.What, store.Micros(e.At), store.Micros(e.At.Add(-time.Hour)), addressText(e.From))
@@ -141,7 +141,7 @@ func noteAgain(ctx context.Context, tx store.Tx, e Entry) error {
 		return fmt.Errorf("note %s: %w", e.What, err)
 	}
 	if n == 0 {
-		return insertNote(ctx, tx, e)
+		return insertEntry(ctx, tx, e)
 	}
 	return nil
 }
@@ -165,8 +165,8 @@ func scanLog(ctx context.Context, tx store.Tx, accountID, rest string, args ...a
 		append([]any{accountID}, args...)...)
 }
 
-// spend makes a ceremony unusable; it fails with [fault.InvalidToken] when it is already.
-func spend(ctx context.Context, tx store.Tx, nonce []byte, expires time.Time) error {
+// useNonce makes a ceremony unusable; it fails with [fault.InvalidToken] when it is already.
+func useNonce(ctx context.Context, tx store.Tx, nonce []byte, expires time.Time) error {
 	n, err := tx.Exec(ctx, `INSERT INTO account_spent (nonce, expires) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING`, nonce, store.Micros(expires))
 	if err != nil {
 		return fmt.Errorf("spend a flow: %w", err)

@@ -35,8 +35,8 @@ func (a *Accounts) Fresh(s Session) bool {
 	return s.AccountID != "" && a.now().Sub(s.AuthenticatedAt) < StepUpLife
 }
 
-// Means are the ways in which a person can sign in to an account.
-type Means struct {
+// SignInMethods are the ways in which a person can sign in to an account.
+type SignInMethods struct {
 	Password   bool
 	Passkeys   int
 	Identities []Identity // at providers that are configured
@@ -44,32 +44,32 @@ type Means struct {
 }
 
 // Last reports whether a passkey or an identity is all there is, beside mail.
-func (m Means) Last() bool { return !m.Password && m.Passkeys+len(m.Identities) == 1 }
+func (m SignInMethods) Last() bool { return !m.Password && m.Passkeys+len(m.Identities) == 1 }
 
 // none reports whether there is nothing beside mail.
-func (m Means) none() bool { return !m.Password && m.Passkeys+len(m.Identities) == 0 }
+func (m SignInMethods) none() bool { return !m.Password && m.Passkeys+len(m.Identities) == 0 }
 
-// Means returns how the account can be signed in to. It fails with [fault.NotFound].
-func (a *Accounts) Means(ctx context.Context, accountID string) (m Means, err error) {
+// SignInMethods returns how the account can be signed in to. It fails with [fault.NotFound].
+func (a *Accounts) SignInMethods(ctx context.Context, accountID string) (m SignInMethods, err error) {
 	err = a.db.Read(ctx, func(tx store.Tx) error {
-		m, err = a.means(ctx, tx, accountID)
+		m, err = a.signInMethods(ctx, tx, accountID)
 		return err
 	})
 	if err != nil {
-		return Means{}, fmt.Errorf("read the means of signing in: %w", err)
+		return SignInMethods{}, fmt.Errorf("read the means of signing in: %w", err)
 	}
 	return m, nil
 }
 
-func (a *Accounts) means(ctx context.Context, tx store.Tx, accountID string) (Means, error) {
+func (a *Accounts) signInMethods(ctx context.Context, tx store.Tx, accountID string) (SignInMethods, error) {
 	row, err := a.mustFind(ctx, tx, accountID)
 	if err != nil {
-		return Means{}, err
+		return SignInMethods{}, err
 	}
-	m := Means{Password: row.password != "", Mail: a.mails}
+	m := SignInMethods{Password: row.password != "", Mail: a.mails}
 	if a.passkeys != nil {
 		if err := tx.QueryRow(ctx, `SELECT COUNT(*) FROM account_passkeys WHERE account_id = $1`, accountID).Scan(&m.Passkeys); err != nil {
-			return Means{}, err
+			return SignInMethods{}, err
 		}
 	}
 	linked, err := a.identities(ctx, tx, accountID)
@@ -87,7 +87,7 @@ type Warned bool
 
 // afterRemoval refuses what left an account that cannot be signed in to, or, without a warning, only by mail.
 func (a *Accounts) afterRemoval(ctx context.Context, tx store.Tx, accountID string, warned Warned) error {
-	m, err := a.means(ctx, tx, accountID)
+	m, err := a.signInMethods(ctx, tx, accountID)
 	switch {
 	case err != nil || !m.none():
 		return err

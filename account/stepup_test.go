@@ -14,19 +14,19 @@ import (
 )
 
 // sensitive is everything that [Accounts.StepUp] guards. The account of the session has no password.
-var sensitive = map[string]func(r *rig, s Session) error{
-	"begin to add a passkey": func(r *rig, s Session) error { _, _, err := r.BeginRegister(r.t.Context(), s); return err },
-	"remove a passkey":       func(r *rig, s Session) error { return r.RemovePasskey(r.t.Context(), s, "pk_1", true, home) },
-	"begin to link an account elsewhere": func(r *rig, s Session) error {
+var sensitive = map[string]func(r *fixture, s Session) error{
+	"begin to add a passkey": func(r *fixture, s Session) error { _, _, err := r.BeginRegister(r.t.Context(), s); return err },
+	"remove a passkey":       func(r *fixture, s Session) error { return r.RemovePasskey(r.t.Context(), s, "pk_1", true, home) },
+	"begin to link an account elsewhere": func(r *fixture, s Session) error {
 		_, _, err := r.BeginUpstream(r.t.Context(), "example", s, "")
 		return err
 	},
-	"unlink an account elsewhere": func(r *rig, s Session) error {
+	"unlink an account elsewhere": func(r *fixture, s Session) error {
 		return r.Unlink(r.t.Context(), s, "example", "person-1", true, home)
 	},
-	"set the first password": func(r *rig, s Session) error { return r.ChangePassword(r.t.Context(), s, "", passphrase, home) },
-	"export the data":        func(r *rig, s Session) error { _, err := r.Export(r.t.Context(), s, home); return err },
-	"delete the account":     func(r *rig, s Session) error { return r.Delete(r.t.Context(), s) },
+	"set the first password": func(r *fixture, s Session) error { return r.ChangePassword(r.t.Context(), s, "", passphrase, home) },
+	"export the data":        func(r *fixture, s Session) error { _, err := r.Export(r.t.Context(), s, home); return err },
+	"delete the account":     func(r *fixture, s Session) error { return r.Delete(r.t.Context(), s) },
 }
 
 // Sessions knew when their person had signed in, and nothing asked.
@@ -34,7 +34,7 @@ func TestSensitiveActionsTakeARecentSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		p.Claims["email"] = "ada@names.example"
 		who, err := r.pass(t, p, "", "")
 		must(t, "sign up at the provider", err)
@@ -74,12 +74,12 @@ func TestChangesAreToldByMail(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx, d := newRig(t, db, withProvider(p)), t.Context(), newDevice()
+		r, ctx, d := newFixture(t, db, withProvider(p)), t.Context(), newAuthenticator()
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		who := r.account("ada@names.example")
 		for r.limits.mail(who.Email) { // as many as there may be
 		}
-		told := func(what string, l letter) {
+		told := func(what string, l mailTemplate) {
 			t.Helper()
 			m := r.box.next(t)
 			want(t, "mail about "+what, m.Subject, l.subject)
@@ -114,13 +114,13 @@ func TestTheLastMeansOfSigningIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		ctx := t.Context()
-		mailed, logged := newRig(t, db, nil), newRig(t, db, func(c *Config) { c.Mail = nil })
-		for name, r := range map[string]*rig{"mailed": mailed, "logged": logged} {
-			who, d, other := r.account(name+"@names.example"), newDevice(), newDevice()
+		mailed, logged := newFixture(t, db, nil), newFixture(t, db, func(c *Config) { c.Mail = nil })
+		for name, r := range map[string]*fixture{"mailed": mailed, "logged": logged} {
+			who, d, other := r.account(name+"@names.example"), newAuthenticator(), newAuthenticator()
 			first, second := d.register(t, r, who.ID, "one"), other.register(t, r, who.ID, "two")
 			must(t, "take the password", r.db.Tx(ctx, func(tx store.Tx) error { return setPassword(ctx, tx, who.ID, "") }))
 			must(t, "remove one of two", r.RemovePasskey(ctx, r.fresh(who.ID), first.ID, false, home))
-			m, err := r.Means(ctx, who.ID)
+			m, err := r.SignInMethods(ctx, who.ID)
 			must(t, "means", err)
 			if !m.Last() || m.Passkeys != 1 || m.Password || m.Mail != (r == mailed) {
 				t.Errorf("%s: got the means %+v", name, m)
@@ -144,11 +144,11 @@ func TestResetRemovesPasskeysAndLinks(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		p.Claims["email"], p.Claims["email_verified"] = "thief@other.example", false
 		for name, keep := range map[string]bool{"kept": true, "removed": false} {
 			who := r.account(name + "@names.example")
-			newDevice().register(t, r, who.ID, "thief's")
+			newAuthenticator().register(t, r, who.ID, "thief's")
 			p.Claims["sub"] = name
 			_, err := r.pass(t, p, who.ID, "")
 			must(t, "link", err)
@@ -159,7 +159,7 @@ func TestResetRemovesPasskeysAndLinks(t *testing.T) {
 			}))
 			_, err = r.ResetPassword(ctx, Reset{Token: token, Password: "a fresh password", KeepOthers: keep}, home)
 			must(t, "reset", err)
-			m, err := r.Means(ctx, who.ID)
+			m, err := r.SignInMethods(ctx, who.ID)
 			must(t, "means", err)
 			want(t, name+": passkeys and links", m.Passkeys+len(m.Identities), map[bool]int{true: 2, false: 0}[keep])
 		}
@@ -169,10 +169,10 @@ func TestResetRemovesPasskeysAndLinks(t *testing.T) {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		r.session(who.ID)
-		key := newDevice().register(t, r, who.ID, "Laptop")
+		key := newAuthenticator().register(t, r, who.ID, "Laptop")
 		record, err := r.Export(ctx, r.fresh(who.ID), home)
 		must(t, "export", err)
 		if record.Account != who || !record.HasPassword || len(record.Sessions) != 1 || len(record.Passkeys) != 1 || record.Passkeys[0].ID != key.ID || len(record.Identities) != 0 {
@@ -205,12 +205,12 @@ func TestProvidersThatLetPassAreNoRecentSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		come := func(begin func() (address, flow string, err error)) Session {
 			t.Helper()
 			address, flow, err := begin()
 			must(t, "begin", err)
-			who, err := r.FinishUpstream(ctx, "example", flow, p.Visit(t, address).Query(), Session{}, home)
+			who, err := r.FinishUpstream(ctx, "example", flow, p.FollowAuthorize(t, address).Query(), Session{}, home)
 			must(t, "come back", err)
 			_, s, err := r.StartSessionSince(ctx, who.ID, who.Authenticated, home, "")
 			must(t, "start a session", err)

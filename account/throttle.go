@@ -29,7 +29,7 @@ const (
 )
 
 // A brake slows down the guessing of passwords. Its time is that of waiting, so it reads the clock itself.
-type brake struct {
+type throttle struct {
 	accounts  *counters
 	addresses *counters
 
@@ -40,8 +40,8 @@ type brake struct {
 	delayed map[netip.Prefix]int // attempts that are serving a delay
 }
 
-func newBrake() *brake {
-	return &brake{
+func newThrottle() *throttle {
+	return &throttle{
 		accounts:     newCounters(accountEvery, freeByAccount+32),
 		addresses:    newCounters(addressEvery, freeByAddress+32),
 		accountTries: newCounters(accountTries, triesByAccount+32),
@@ -52,8 +52,8 @@ func newBrake() *brake {
 
 // delay is how long an attempt on the account from the place has to wait. It is the same whether or not there is such
 // an account.
-func (b *brake) delay(email string, place netip.Prefix) time.Duration {
-	return delayOf(max(b.accounts.level(email)-freeByAccount, b.addresses.level(place.String())-freeByAddress))
+func (b *throttle) delay(email string, client netip.Prefix) time.Duration {
+	return delayOf(max(b.accounts.level(email)-freeByAccount, b.addresses.level(client.String())-freeByAddress))
 }
 
 // delayOf is the delay for as many beyond what is free, none below zero.
@@ -66,32 +66,32 @@ func delayOf(over int) time.Duration {
 
 // tried counts an attempt before anything is known of it, and returns how long it has to wait at least because of those
 // before it.
-func (b *brake) tried(email string, place netip.Prefix) time.Duration {
-	over := max(b.accountTries.level(email)-triesByAccount, b.addressTries.level(place.String())-triesByAddress)
+func (b *throttle) tried(email string, client netip.Prefix) time.Duration {
+	over := max(b.accountTries.level(email)-triesByAccount, b.addressTries.level(client.String())-triesByAddress)
 	b.accountTries.add(email)
-	b.addressTries.add(place.String())
+	b.addressTries.add(client.String())
 	return delayOf(over)
 }
 
 // wait serves what is left of the delay of an attempt that began at the time, which is least or more. It fails with
 // [fault.RateLimited] when too many attempts from the place wait.
-func (b *brake) wait(ctx context.Context, email string, place netip.Prefix, began time.Time, least time.Duration) error {
-	left := time.Until(began.Add(max(least, b.delay(email, place))))
+func (b *throttle) wait(ctx context.Context, email string, client netip.Prefix, began time.Time, least time.Duration) error {
+	left := time.Until(began.Add(max(least, b.delay(email, client))))
 	if left <= 0 {
 		return nil
 	}
 	b.mu.Lock()
-	if b.delayed[place] >= maxDelayed {
+	if b.delayed[client] >= maxDelayed {
 		b.mu.Unlock()
 		return fault.New(fault.RateLimited, "too many sign-ins from this address are waiting").WithRetry(longestDelay)
 	}
-	b.delayed[place]++
+	b.delayed[client]++
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.delayed[place]--; b.delayed[place] == 0 {
-			delete(b.delayed, place)
+		if b.delayed[client]--; b.delayed[client] == 0 {
+			delete(b.delayed, client)
 		}
 	}()
 	timer := time.NewTimer(left)
@@ -105,17 +105,17 @@ func (b *brake) wait(ctx context.Context, email string, place netip.Prefix, bega
 }
 
 // failed counts a wrong password.
-func (b *brake) failed(email string, place netip.Prefix) {
+func (b *throttle) failed(email string, client netip.Prefix) {
 	b.accounts.add(email)
-	b.addresses.add(place.String())
+	b.addresses.add(client.String())
 }
 
 // succeeded forgets the failures of the account. Those of the address stay: an attacker with an account of their own
 // could otherwise sign in to it between guesses.
-func (b *brake) succeeded(email string) { b.accounts.forget(email) }
+func (b *throttle) succeeded(email string) { b.accounts.forget(email) }
 
-// placeOf is whom an address stands for: itself, or for IPv6 the network that one subscriber has (RFC 6177).
-func placeOf(from netip.Addr) netip.Prefix { return ratelimit.Host(from) }
+// clientPrefix is whom an address stands for: itself, or for IPv6 the network that one subscriber has (RFC 6177).
+func clientPrefix(from netip.Addr) netip.Prefix { return ratelimit.Host(from) }
 
 // counters count what somebody did lately: each rises by one, up to full, and falls by one in every.
 type counters struct {

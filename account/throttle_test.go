@@ -13,21 +13,21 @@ import (
 )
 
 // serve is how long an attempt waits that begins now.
-func (b *brake) serve(t *testing.T, email string, from netip.Addr) time.Duration {
+func (b *throttle) serve(t *testing.T, email string, from netip.Addr) time.Duration {
 	t.Helper()
 	began := time.Now()
-	must(t, "wait", b.wait(t.Context(), email, placeOf(from), began, 0))
+	must(t, "wait", b.wait(t.Context(), email, clientPrefix(from), began, 0))
 	return time.Since(began)
 }
 
 func TestFailuresSlowDownAndLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBrake()
+		b := newThrottle()
 		var waits []time.Duration
 		for range 12 {
 			waits = append(waits, b.serve(t, "ada@names.example", home))
-			b.failed("ada@names.example", placeOf(home))
+			b.failed("ada@names.example", clientPrefix(home))
 		}
 		const ms = time.Millisecond
 		expected := []time.Duration{0, 0, 0, 0, 0, 250 * ms, 500 * ms, 1000 * ms, 2000 * ms, 4000 * ms, 5000 * ms, 5000 * ms}
@@ -35,7 +35,7 @@ func TestFailuresSlowDownAndLockNobodyOut(t *testing.T) {
 			t.Errorf("waits before a dozen attempts on one account: got %v, want %v", waits, expected)
 		}
 		for range 1000 {
-			b.failed("ada@names.example", placeOf(abroad))
+			b.failed("ada@names.example", clientPrefix(abroad))
 		}
 		want(t, "wait after a thousand more failures", b.serve(t, "ada@names.example", netip.MustParseAddr("203.0.113.9")), longestDelay)
 		want(t, "wait for another account from another address", b.serve(t, "bob@names.example", netip.MustParseAddr("203.0.113.9")), 0)
@@ -48,46 +48,46 @@ func TestFailuresSlowDownAndLockNobodyOut(t *testing.T) {
 func TestFailuresAreForgottenInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBrake()
+		b := newThrottle()
 		for range freeByAccount + 3 {
-			b.failed("ada@names.example", placeOf(home))
+			b.failed("ada@names.example", clientPrefix(home))
 		}
-		want(t, "at once", b.delay("ada@names.example", placeOf(home)), 2*time.Second)
+		want(t, "at once", b.delay("ada@names.example", clientPrefix(home)), 2*time.Second)
 		time.Sleep(2 * accountEvery)
-		want(t, "two minutes later", b.delay("ada@names.example", placeOf(home)), 500*time.Millisecond)
+		want(t, "two minutes later", b.delay("ada@names.example", clientPrefix(home)), 500*time.Millisecond)
 		time.Sleep(2 * accountEvery)
-		want(t, "four minutes later", b.delay("ada@names.example", placeOf(home)), 0)
+		want(t, "four minutes later", b.delay("ada@names.example", clientPrefix(home)), 0)
 	})
 }
 
 func TestFailuresOfAnAddressCountOverItsAccounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, network := newBrake(), netip.MustParseAddr("2001:db8:1:2::1")
+		b, network := newThrottle(), netip.MustParseAddr("2001:db8:1:2::1")
 		for i := range freeByAddress + 2 {
-			b.failed(fmt.Sprintf("p%d@names.example", i), placeOf(network))
+			b.failed(fmt.Sprintf("p%d@names.example", i), clientPrefix(network))
 		}
-		want(t, "from that address, for an account without failures", b.delay("ada@names.example", placeOf(network)), 4*firstDelay)
-		want(t, "from its network", b.delay("ada@names.example", placeOf(netip.MustParseAddr("2001:db8:1:2:ffff::9"))), 4*firstDelay)
-		want(t, "from the next network", b.delay("ada@names.example", placeOf(netip.MustParseAddr("2001:db8:1:3::1"))), 0)
+		want(t, "from that address, for an account without failures", b.delay("ada@names.example", clientPrefix(network)), 4*firstDelay)
+		want(t, "from its network", b.delay("ada@names.example", clientPrefix(netip.MustParseAddr("2001:db8:1:2:ffff::9"))), 4*firstDelay)
+		want(t, "from the next network", b.delay("ada@names.example", clientPrefix(netip.MustParseAddr("2001:db8:1:3::1"))), 0)
 		b.succeeded("mallory@names.example")
-		want(t, "after a sign-in to an account of their own", b.delay("ada@names.example", placeOf(network)), 4*firstDelay)
+		want(t, "after a sign-in to an account of their own", b.delay("ada@names.example", clientPrefix(network)), 4*firstDelay)
 	})
 }
 
 func TestOneAddressCannotWaitInManyPlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBrake()
+		b := newThrottle()
 		for range freeByAccount + 20 {
-			b.failed("ada@names.example", placeOf(abroad))
+			b.failed("ada@names.example", clientPrefix(abroad))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		for range maxDelayed {
-			go b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now(), 0)
+			go b.wait(ctx, "ada@names.example", clientPrefix(abroad), time.Now(), 0)
 		}
 		synctest.Wait()
-		wantCode(t, "one more from there", b.wait(ctx, "ada@names.example", placeOf(abroad), time.Now(), 0), fault.RateLimited)
+		wantCode(t, "one more from there", b.wait(ctx, "ada@names.example", clientPrefix(abroad), time.Now(), 0), fault.RateLimited)
 		want(t, "the owner meanwhile waits", b.serve(t, "ada@names.example", home), longestDelay)
 		cancel()
 		synctest.Wait()
@@ -99,19 +99,19 @@ func TestOneAddressCannotWaitInManyPlaces(t *testing.T) {
 func TestGuessesAtOnceServeTheDelayOfThoseThatFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{brake: newBrake(), hasher: newHasher(1, cheap)}
+		a := &Accounts{brake: newThrottle(), hasher: newHasher(1, cheap)}
 		began := time.Now()
 		tried, refused := make(chan time.Duration, 100), make(chan error, 100)
 		for range 30 {
 			go func() {
-				release, err := a.turn(t.Context(), "ada@names.example", abroad, began)
+				release, err := a.acquireSlot(t.Context(), "ada@names.example", abroad, began)
 				if err != nil {
 					refused <- err
 					return
 				}
 				defer release()
 				tried <- time.Since(began)
-				a.brake.failed("ada@names.example", placeOf(abroad))
+				a.brake.failed("ada@names.example", clientPrefix(abroad))
 			}()
 		}
 		time.Sleep(time.Minute)
@@ -155,11 +155,11 @@ func TestCountersForgetOnlyWhatIsEmpty(t *testing.T) {
 func TestRightPasswordsAreLimitedToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{brake: newBrake(), hasher: newHasher(1, cheap)}
+		a := &Accounts{brake: newThrottle(), hasher: newHasher(1, cheap)}
 		in := func(email string, from netip.Addr) time.Duration {
 			t.Helper()
 			began := time.Now()
-			release, err := a.turn(t.Context(), email, from, began)
+			release, err := a.acquireSlot(t.Context(), email, from, began)
 			must(t, "turn", err)
 			a.brake.succeeded(email)
 			release()

@@ -135,7 +135,7 @@ func (a *Accounts) claim(ctx context.Context, tx store.Tx, row *accountRow, from
 	if err := a.revokeAll(ctx, tx, row.ID); err != nil {
 		return err
 	}
-	return note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: Claimed, From: from})
+	return addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: Claimed, From: from})
 }
 
 // UseLink returns the account of a sign-in link, from a mail or from the operator; the caller starts a session for it.
@@ -154,7 +154,7 @@ func (a *Accounts) UseLink(ctx context.Context, token string, from netip.Addr) (
 				return row, err
 			}
 		}
-		return row, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: detail, From: from})
+		return row, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: detail, From: from})
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 func TestSignInByLink(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		must(t, "ask", r.RequestLink(ctx, "ADA@names.example", home))
 		token := r.box.token(t, LinkPath)
@@ -31,7 +31,7 @@ func TestSignInByLink(t *testing.T) {
 func TestOperatorLink(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		made, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
 		must(t, "sign up", err)
 		address, err := r.Link(ctx, "ada@names.example")
@@ -49,7 +49,7 @@ func TestOperatorLink(t *testing.T) {
 func TestLinksEndInTimeAndServeOnePurpose(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		made := r.account("ada@names.example")
 		mint := func(p purpose) (token string) {
 			must(t, "mint", r.db.Tx(ctx, func(tx store.Tx) (err error) {
@@ -94,7 +94,7 @@ func TestLinksEndInTimeAndServeOnePurpose(t *testing.T) {
 func TestLinkIsUsedOnceByTwentyAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		must(t, "ask", r.RequestLink(ctx, who.Email, home))
 		token := r.box.token(t, LinkPath)
@@ -118,7 +118,7 @@ func TestLinkIsUsedOnceByTwentyAtOnce(t *testing.T) {
 func TestResetPassword(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
 		session := r.session(who.ID)
 		must(t, "ask", r.RequestReset(ctx, who.Email, home))
@@ -146,20 +146,20 @@ func TestResetPassword(t *testing.T) {
 func TestOwnerOfAnAddressTakesItFromWhoCameFirst(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		ways := map[string]func(r *rig, email string){
-			"link": func(r *rig, email string) {
+		ways := map[string]func(r *fixture, email string){
+			"link": func(r *fixture, email string) {
 				must(t, "ask", r.RequestLink(t.Context(), email, home))
 				_, err := r.UseLink(t.Context(), r.box.token(t, LinkPath), home)
 				must(t, "use", err)
 			},
-			"reset": func(r *rig, email string) {
+			"reset": func(r *fixture, email string) {
 				must(t, "ask", r.RequestReset(t.Context(), email, home))
 				_, err := r.ResetPassword(t.Context(), Reset{Token: r.box.token(t, ResetPath), Password: "the owner's password"}, home)
 				must(t, "use", err)
 			},
 		}
 		for name, come := range ways {
-			r, ctx := newRig(t, db, nil), t.Context()
+			r, ctx := newFixture(t, db, nil), t.Context()
 			email := name + "@names.example"
 			thief, err := r.SignUp(ctx, email, passphrase, "", abroad)
 			must(t, "the thief signs up", err)
@@ -180,7 +180,7 @@ func TestOwnerOfAnAddressTakesItFromWhoCameFirst(t *testing.T) {
 func TestVerificationMailIsSentAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		r, ctx := newRig(t, db, nil), t.Context()
+		r, ctx := newFixture(t, db, nil), t.Context()
 		made, err := r.SignUp(ctx, "ada@names.example", passphrase, "", home)
 		must(t, "sign up", err)
 		first := r.box.token(t, VerifyPath)
@@ -191,7 +191,7 @@ func TestVerificationMailIsSentAgain(t *testing.T) {
 		_, err = r.VerifyEmail(ctx, first, Proof{Password: passphrase}, home)
 		must(t, "and by the first", err)
 		must(t, "ask when it is verified", r.RequestVerification(ctx, made.ID))
-		r.post.close()
+		r.mailQueue.close()
 		want(t, "mails then", len(r.box.mail), 0)
 	})
 }

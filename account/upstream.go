@@ -167,7 +167,7 @@ func (a *Accounts) Unlink(ctx context.Context, s Session, provider, subject stri
 		if err := a.afterRemoval(ctx, tx, s.AccountID, warned); err != nil {
 			return err
 		}
-		return note(ctx, tx, Entry{AccountID: s.AccountID, At: a.now(), What: ProviderUnlinked, Detail: a.providerName(provider), From: from})
+		return addEntry(ctx, tx, Entry{AccountID: s.AccountID, At: a.now(), What: ProviderUnlinked, Detail: a.providerName(provider), From: from})
 	})
 	if err != nil {
 		return fmt.Errorf("unlink an identity: %w", err)
@@ -311,7 +311,7 @@ func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, qu
 	if iss := query.Get("iss"); iss != "" && iss != u.Issuer { // RFC 9207, section 2.4
 		return Arrival{}, fault.New(fault.InvalidToken, "this answer comes from another provider").WithHint("begin again")
 	}
-	if err := a.db.Tx(ctx, func(tx store.Tx) error { return spend(ctx, tx, f.Nonce, f.Expires) }); err != nil {
+	if err := a.db.Tx(ctx, func(tx store.Tx) error { return useNonce(ctx, tx, f.Nonce, f.Expires) }); err != nil {
 		return Arrival{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
 	}
 	if query.Has("error") {
@@ -399,7 +399,7 @@ func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who ide
 			return accountRow{}, false, err
 		}
 	}
-	return row, linked, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "at " + u.Name, From: from})
+	return row, linked, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "at " + u.Name, From: from})
 }
 
 // attach links an identity that is not linked yet to the account that the flow names, or to that of its address.
@@ -417,7 +417,7 @@ func (a *Accounts) attach(ctx context.Context, tx store.Tx, u *upstream, who ide
 	if err != nil {
 		return accountRow{}, false, fmt.Errorf("link an identity: %w", err)
 	}
-	return row, before, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: ProviderLinked, Detail: u.Name, From: from})
+	return row, before, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: ProviderLinked, Detail: u.Name, From: from})
 }
 
 // settleByEmail finds or makes the account of an address that the provider has verified. One that was never verified
@@ -453,7 +453,7 @@ func (a *Accounts) settleByEmail(ctx context.Context, tx store.Tx, u *upstream, 
 	if _, err := insertAccount(ctx, tx, row, a.now()); err != nil {
 		return accountRow{}, false, err
 	}
-	return row, false, note(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedUp, Detail: "at " + u.Name, From: from})
+	return row, false, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedUp, Detail: "at " + u.Name, From: from})
 }
 
 func (a *Accounts) mustFind(ctx context.Context, tx store.Tx, id string) (accountRow, error) {

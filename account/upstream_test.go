@@ -25,7 +25,7 @@ func withProvider(p *oidctest.Provider) func(*Config) {
 }
 
 // pass goes through the provider and comes back.
-func (r *rig) pass(t *testing.T, p *oidctest.Provider, accountID, invite string) (Account, error) {
+func (r *fixture) pass(t *testing.T, p *oidctest.Provider, accountID, invite string) (Account, error) {
 	t.Helper()
 	var link Session
 	if accountID != "" {
@@ -33,14 +33,14 @@ func (r *rig) pass(t *testing.T, p *oidctest.Provider, accountID, invite string)
 	}
 	address, flow, err := r.BeginUpstream(t.Context(), "example", link, invite)
 	must(t, "begin", err)
-	back := p.Visit(t, address)
+	back := p.FollowAuthorize(t, address)
 	want(t, "redirect", back.Path, CallbackPath("example"))
 	came, err := r.FinishUpstream(t.Context(), "example", flow, back.Query(), link, home)
 	return came.Account, err
 }
 
 // signedIn is a fresh session of the account.
-func (r *rig) signedIn(t *testing.T, accountID string) Session {
+func (r *fixture) signedIn(t *testing.T, accountID string) Session {
 	t.Helper()
 	_, s, err := r.StartSession(t.Context(), accountID, home, "Browser/1")
 	must(t, "start a session", err)
@@ -51,7 +51,7 @@ func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		want(t, "button", r.Providers()[0], Button{"example", "Example"})
 		made, err := r.pass(t, p, "", "")
 		must(t, "the first time", err)
@@ -69,7 +69,7 @@ func TestUpstreamMakesAnAccountAndFindsItAgain(t *testing.T) {
 		must(t, "set the first password", r.ChangePassword(ctx, r.fresh(made.ID), "", passphrase, home))
 		_, err = r.SignIn(ctx, made.Email, passphrase, home)
 		must(t, "sign in by password", err)
-		want(t, "discoveries", p.Asked(), 1)
+		want(t, "discoveries", p.DiscoveryRequests(), 1)
 	})
 }
 
@@ -77,7 +77,7 @@ func TestUpstreamFindsTheAccountOfAnAddress(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		who := r.account("ada@names.example")
 		p.Claims["email_verified"] = false
 		_, err := r.pass(t, p, "", "")
@@ -99,7 +99,7 @@ func TestUpstreamTakesAnUnverifiedAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		thief, err := r.SignUp(ctx, "ada@names.example", passphrase, "", abroad)
 		must(t, "the thief signs up", err)
 		session := r.session(thief.ID)
@@ -118,7 +118,7 @@ func TestUpstreamIsLinkedToAnAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r := newRig(t, db, withProvider(p))
+		r := newFixture(t, db, withProvider(p))
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
 		in, err := r.pass(t, p, who.ID, "")
@@ -136,7 +136,7 @@ func TestUpstreamIsUnlinked(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
 		_, err := r.pass(t, p, who.ID, "")
@@ -163,10 +163,10 @@ func TestUpstreamKeepsTheSignUpMode(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		closed := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Closed })
+		closed := newFixture(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Closed })
 		_, err := closed.pass(t, p, "", "")
 		wantCode(t, "a stranger where sign-up is closed", err, fault.Forbidden)
-		invited := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Invite })
+		invited := newFixture(t, db, func(c *Config) { withProvider(p)(c); c.Signup = Invite })
 		_, err = invited.pass(t, p, "", "")
 		wantCode(t, "a stranger without an invitation", err, fault.Forbidden)
 		address, err := invited.Invite(t.Context())
@@ -182,7 +182,7 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		must(t, "make a key", err)
 		spoilToken := func(claim string, value any) func(url.Values) {
@@ -210,7 +210,7 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 		for _, tt := range tests {
 			address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 			must(t, "begin", err)
-			q := p.Visit(t, address).Query()
+			q := p.FollowAuthorize(t, address).Query()
 			tt.spoil(q)
 			_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
 			wantCode(t, tt.name, err, tt.want)
@@ -224,7 +224,7 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 		must(t, "begin", err)
 		_, otherFlow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin another", err)
-		q := p.Visit(t, address).Query()
+		q := p.FollowAuthorize(t, address).Query()
 		_, err = r.FinishUpstream(ctx, "example", otherFlow, q, Session{}, home)
 		wantCode(t, "the answer in another browser", err, fault.InvalidToken)
 		_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
@@ -242,7 +242,7 @@ func TestAFlowLinksInItsSessionOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		p.Claims["email"], p.Claims["email_verified"] = "elsewhere@other.example", false
 		ada, bob := r.account("ada@names.example"), r.account("bob@names.example")
 		own := r.signedIn(t, ada.ID)
@@ -251,7 +251,7 @@ func TestAFlowLinksInItsSessionOnly(t *testing.T) {
 		} {
 			address, flow, err := r.BeginUpstream(ctx, "example", own, "")
 			must(t, "begin", err)
-			q := p.Visit(t, address).Query()
+			q := p.FollowAuthorize(t, address).Query()
 			_, err = r.FinishUpstream(ctx, "example", flow, q, present, home)
 			wantCode(t, name, err, fault.InvalidToken)
 			in, err := r.FinishUpstream(ctx, "example", flow, q, own, home)
@@ -260,7 +260,7 @@ func TestAFlowLinksInItsSessionOnly(t *testing.T) {
 		}
 		address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin to sign in", err)
-		in, err := r.FinishUpstream(ctx, "example", flow, p.Visit(t, address).Query(), own, home)
+		in, err := r.FinishUpstream(ctx, "example", flow, p.FollowAuthorize(t, address).Query(), own, home)
 		must(t, "a sign-in where somebody is signed in already", err)
 		want(t, "account", in.Account, ada)
 	})
@@ -271,20 +271,20 @@ func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
-		r, ctx := newRig(t, db, withProvider(p)), t.Context()
+		r, ctx := newFixture(t, db, withProvider(p)), t.Context()
 		address, flow, err := r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin", err)
-		q := p.Visit(t, address).Query()
+		q := p.FollowAuthorize(t, address).Query()
 		_, err = r.FinishUpstream(ctx, "example", flow, url.Values{"state": q["state"], "code": {"guessed"}}, Session{}, home)
 		wantCode(t, "a made-up code", err, fault.Unavailable)
-		before := p.Redeemed()
+		before := p.TokenRequests()
 		_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
 		wantCode(t, "the right one after it", err, fault.InvalidToken)
-		want(t, "further requests to the token endpoint", p.Redeemed()-before, 0)
+		want(t, "further requests to the token endpoint", p.TokenRequests()-before, 0)
 
 		address, flow, err = r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin", err)
-		q = p.Visit(t, address).Query()
+		q = p.FollowAuthorize(t, address).Query()
 		won := make(chan bool, 20)
 		for range cap(won) {
 			go func() {
@@ -299,7 +299,7 @@ func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
 			}
 		}
 		want(t, "of twenty at once signed in", n, 1)
-		want(t, "further requests to the token endpoint", p.Redeemed()-before, 1)
+		want(t, "further requests to the token endpoint", p.TokenRequests()-before, 1)
 	})
 }
 
@@ -309,11 +309,11 @@ func TestFlowsAreSealedOutsideTheDatabase(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
 		keys := seal.Random()
-		r := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Keys = keys })
-		other := newRig(t, db, withProvider(p)) // on the same database, without the key
+		r := newFixture(t, db, func(c *Config) { withProvider(p)(c); c.Keys = keys })
+		other := newFixture(t, db, withProvider(p)) // on the same database, without the key
 		address, flow, err := r.BeginUpstream(t.Context(), "example", Session{}, "")
 		must(t, "begin", err)
-		q := p.Visit(t, address).Query()
+		q := p.FollowAuthorize(t, address).Query()
 		_, err = other.FinishUpstream(t.Context(), "example", flow, q, Session{}, home)
 		wantCode(t, "without the key", err, fault.InvalidToken)
 		must(t, "look for keys", db.Read(t.Context(), func(tx store.Tx) error {
@@ -322,7 +322,7 @@ func TestFlowsAreSealedOutsideTheDatabase(t *testing.T) {
 			want(t, "keys in the database", n, 0)
 			return err
 		}))
-		same := newRig(t, db, func(c *Config) { withProvider(p)(c); c.Keys = keys })
+		same := newFixture(t, db, func(c *Config) { withProvider(p)(c); c.Keys = keys })
 		_, err = same.FinishUpstream(t.Context(), "example", flow, q, Session{}, home)
 		must(t, "another process with the key", err)
 	})
@@ -342,7 +342,7 @@ func TestUpstreamThatIsDown(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	for name, issuer := range map[string]string{"endless": broken.URL, "gone": gone.URL} {
-		r := newRig(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
+		r := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
 			c.OIDC = []Provider{{ID: "example", Issuer: issuer, ClientID: oidctest.Client}}
 		})
 		_, _, err := r.BeginUpstream(t.Context(), "example", Session{}, "")

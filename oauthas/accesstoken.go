@@ -18,8 +18,8 @@ const Staleness = time.Second
 // cachedTokens bounds the tokens that are remembered, at some 300 bytes each.
 const cachedTokens = 32 << 10
 
-// known is a good access token.
-type known struct {
+// cachedToken is a good access token.
+type cachedToken struct {
 	caller     op.Caller
 	resource   string // URLs, separated by spaces
 	expires    time.Time
@@ -37,32 +37,32 @@ func (s *Server) Caller(ctx context.Context, token, resource string) (op.Caller,
 	k, ok := s.tokens.Get(hash)
 	if !ok || k.generation != s.generation.Load() {
 		var err error
-		if k, err = s.look(ctx, hash); err != nil {
+		if k, err = s.lookupToken(ctx, hash); err != nil {
 			return op.Caller{}, err
 		}
 	}
-	if !s.audience.good(k.resource, resource) {
+	if !s.audience.accepts(k.resource, resource) {
 		return op.Caller{}, fault.New(fault.InvalidToken, "the access token is for another resource").
 			WithHint("sign in again and ask for a token for this resource, or for none in particular")
 	}
 	return k.caller, nil
 }
 
-// look finds a token in the database and remembers it for a moment.
-func (s *Server) look(ctx context.Context, hash digest) (known, error) {
+// lookupToken finds a token in the database and remembers it for a moment.
+func (s *Server) lookupToken(ctx context.Context, hash digest) (cachedToken, error) {
 	generation := s.generation.Load() // before reading: a revocation in between makes the entry void
-	var k known
+	var k cachedToken
 	err := s.cfg.DB.Read(ctx, func(tx store.Tx) error {
 		account, scope, resource, expires, err := selectAccess(ctx, tx, hash)
-		k = known{op.Caller{Account: account, Scopes: strings.Fields(scope)}, resource, expires, generation}
+		k = cachedToken{op.Caller{Account: account, Scopes: strings.Fields(scope)}, resource, expires, generation}
 		return err
 	})
 	now := s.cfg.Now()
 	if store.IsNoRows(err) || err == nil && !now.Before(k.expires) {
-		return known{}, errUnknownToken()
+		return cachedToken{}, errUnknownToken()
 	}
 	if err != nil {
-		return known{}, fmt.Errorf("look up an access token: %w", err)
+		return cachedToken{}, fmt.Errorf("look up an access token: %w", err)
 	}
 	s.tokens.Put(hash, k, earlier(now.Add(Staleness), k.expires))
 	return k, nil
@@ -73,5 +73,5 @@ func errUnknownToken() error {
 		WithHint("leave the Authorization header out to call anonymously, or sign in again")
 }
 
-// Forget makes this process look at every token again. It is needed only after [Server.RevokeAll].
-func (s *Server) Forget() { s.generation.Add(1) }
+// FlushTokenCache makes this process look at every token again. It is needed only after [Server.RevokeAll].
+func (s *Server) FlushTokenCache() { s.generation.Add(1) }

@@ -17,13 +17,13 @@ import (
 
 func TestCodeReplay(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		p := d.code(nil)
 		a := d.token(p)
-		first := pass{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
+		first := signedInClient{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
 		wrong := maps.Clone(p)
 		wrong["code_verifier"], _ = func() ([]string, string) { v, c := pkce(); return []string{v}, c }()
-		for range wrongTries + 1 {
+		for range maxCodeFailures + 1 {
 			d.wantError("a replay with a wrong verifier", d.token(wrong), 400, errInvalidGrant)
 		}
 		d.wantGood("after replays that prove nothing", first.access, apiURL, true)
@@ -38,8 +38,8 @@ func TestCodeReplay(t *testing.T) {
 
 func TestWrongVerifiersBurnTheCodeAtTheFifth(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
-		for tries, want := range map[int]int{wrongTries - 1: http.StatusOK, wrongTries: http.StatusBadRequest} {
+	each(t, func(t *testing.T, d *fixture) {
+		for tries, want := range map[int]int{maxCodeFailures - 1: http.StatusOK, maxCodeFailures: http.StatusBadRequest} {
 			p := d.code(nil)
 			for range tries {
 				wrong := maps.Clone(p)
@@ -56,7 +56,7 @@ func TestWrongVerifiersBurnTheCodeAtTheFifth(t *testing.T) {
 
 func TestPKCEDowngrades(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	client := d.register(appRedirect)
 	verifier, challenge := pkce()
 	for name, changes := range map[string]url.Values{
@@ -74,7 +74,7 @@ func TestPKCEDowngrades(t *testing.T) {
 		}
 	}
 	// Without a method, the challenge is S256: the challenge itself does not redeem it.
-	q := d.answered(params(client, appRedirect, challenge, url.Values{"code_challenge_method": nil}), true)
+	q := d.answerConsent(params(client, appRedirect, challenge, url.Values{"code_challenge_method": nil}), true)
 	p := url.Values{"grant_type": {"authorization_code"}, "client_id": {client}, "code": {q.Get("code")}}
 	d.wantError("no verifier", d.token(p), 400, errInvalidRequest)
 	p.Set("code_verifier", "")
@@ -88,7 +88,7 @@ func TestPKCEDowngrades(t *testing.T) {
 }
 
 // race sends the same request n times at once and returns the answers that succeeded.
-func (d *desk) race(n int, p url.Values) (good []answer) {
+func (d *fixture) race(n int, p url.Values) (good []answer) {
 	d.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -113,7 +113,7 @@ func (d *desk) race(n int, p url.Values) (good []answer) {
 
 func TestParallelRedemptions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		good := d.race(50, d.code(nil))
 		if len(good) != 1 {
 			t.Fatalf("50 redemptions at once: got %d good, want 1", len(good))
@@ -124,8 +124,8 @@ func TestParallelRedemptions(t *testing.T) {
 
 func TestParallelRefreshes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
-		good := d.race(20, d.pass(nil).renewal())
+	each(t, func(t *testing.T, d *fixture) {
+		good := d.race(20, d.signInClient(nil).renewal())
 		if len(good) != 1 {
 			t.Fatalf("20 refreshes at once: got %d good, want 1", len(good))
 		}
@@ -135,8 +135,8 @@ func TestParallelRefreshes(t *testing.T) {
 
 func TestParallelRefreshesWithGrace(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
-		good := d.race(20, d.pass(nil).renewal())
+	each(t, func(t *testing.T, d *fixture) {
+		good := d.race(20, d.signInClient(nil).renewal())
 		if len(good) != 20 {
 			t.Fatalf("20 refreshes at once: got %d good, want all", len(good))
 		}
@@ -152,8 +152,8 @@ func TestRefreshReuse(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var kinds []EventKind
-	each(t, func(t *testing.T, d *desk) {
-		first := d.pass(nil)
+	each(t, func(t *testing.T, d *fixture) {
+		first := d.signInClient(nil)
 		second := d.renew(first)
 		third := d.renew(second)
 		d.wantGood("before", third.access, apiURL, true)
@@ -162,7 +162,7 @@ func TestRefreshReuse(t *testing.T) {
 		d.wantError("another client", d.token(other), 400, errInvalidGrant)
 		d.wantGood("after another client's try", third.access, apiURL, true)
 		d.wantError("the first again", d.token(first.renewal()), 400, errInvalidGrant)
-		for i, p := range []pass{first, second, third} {
+		for i, p := range []signedInClient{first, second, third} {
 			d.wantGood("after reuse", p.access, apiURL, false)
 			d.wantError("after reuse", d.token(p.renewal()), 400, errInvalidGrant)
 			_ = i
@@ -186,9 +186,9 @@ func TestOtherProcessesSeeRevocation(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		real := func(c *Config) { c.Now = time.Now }
-		here := newDesk(t, storetest.Open(t, cfg), real)
-		there := newDesk(t, storetest.Open(t, cfg), real)
-		p := here.pass(nil)
+		here := newFixture(t, storetest.Open(t, cfg), real)
+		there := newFixture(t, storetest.Open(t, cfg), real)
+		p := here.signInClient(nil)
 		for range 3 {
 			there.wantGood("before", p.access, apiURL, true)
 		}
@@ -213,21 +213,21 @@ func TestOtherProcessesSeeRevocation(t *testing.T) {
 
 func TestAudienceCrossing(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	for _, c := range []struct {
 		resource []string
 		good     []string
 		bad      []string
 	}{
-		{nil, []string{issuer, apiURL, mcpURL, doorURL}, []string{away, "https://evil.example/api"}},
-		{[]string{issuer}, []string{apiURL, mcpURL, doorURL}, []string{away}},
+		{nil, []string{issuer, apiURL, mcpURL, signedInURL}, []string{away, "https://evil.example/api"}},
+		{[]string{issuer}, []string{apiURL, mcpURL, signedInURL}, []string{away}},
 		{[]string{issuer + "/"}, []string{apiURL, mcpURL}, []string{away}},
-		{[]string{apiURL}, []string{apiURL}, []string{issuer, mcpURL, doorURL, away}},
-		{[]string{mcpURL}, []string{mcpURL, doorURL}, []string{issuer, apiURL, away}},
-		{[]string{doorURL}, []string{mcpURL, doorURL}, []string{issuer, apiURL, away}},
-		{[]string{away}, []string{away}, []string{issuer, apiURL, mcpURL, doorURL}},
+		{[]string{apiURL}, []string{apiURL}, []string{issuer, mcpURL, signedInURL, away}},
+		{[]string{mcpURL}, []string{mcpURL, signedInURL}, []string{issuer, apiURL, away}},
+		{[]string{signedInURL}, []string{mcpURL, signedInURL}, []string{issuer, apiURL, away}},
+		{[]string{away}, []string{away}, []string{issuer, apiURL, mcpURL, signedInURL}},
 	} {
-		p := d.pass(url.Values{"resource": c.resource})
+		p := d.signInClient(url.Values{"resource": c.resource})
 		for _, token := range []string{p.access, d.renew(p).access} {
 			for _, r := range c.good {
 				d.wantGood(strings.Join(c.resource, " "), token, r, true)
@@ -237,7 +237,7 @@ func TestAudienceCrossing(t *testing.T) {
 			}
 		}
 	}
-	p := d.pass(url.Values{"resource": {mcpURL}})
+	p := d.signInClient(url.Values{"resource": {mcpURL}})
 	d.wantGood("a refresh token", p.refresh, mcpURL, false)
 	crossing := p.renewal()
 	crossing.Set("resource", apiURL)
@@ -248,7 +248,7 @@ func TestAudienceCrossing(t *testing.T) {
 // TestParameterSwap answers a question with everything a forged form could hold.
 func TestParameterSwap(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		client := d.register(appRedirect)
 		_, challenge := pkce()
 		p := params(client, appRedirect, challenge, nil)
@@ -292,7 +292,7 @@ func TestParameterSwap(t *testing.T) {
 
 func TestDoubleAnswerAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		_, challenge := pkce()
 		consent := d.authorize(params(d.register(appRedirect), appRedirect, challenge, nil), d.session).(Consent)
 		var mu sync.Mutex
@@ -320,7 +320,7 @@ func TestDoubleAnswerAtOnce(t *testing.T) {
 
 func TestHostSpoofing(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	for path, members := range map[string][]string{
 		serverDocument:                      {"issuer", "token_endpoint", "registration_endpoint", "authorization_endpoint"},
 		resourceDocument:                    {"resource"},
@@ -346,10 +346,10 @@ func TestHostSpoofing(t *testing.T) {
 
 func TestConsentIsRememberedForDocumentsOnly(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	_, challenge := pkce()
 	client := d.register(appRedirect)
-	d.answered(params(client, appRedirect, challenge, nil), true)
+	d.answerConsent(params(client, appRedirect, challenge, nil), true)
 	if got, ok := d.authorize(params(client, appRedirect, challenge, nil), d.session).(Consent); !ok {
 		t.Errorf("a registered client again: got %#v, want a question", got)
 	}
@@ -357,8 +357,8 @@ func TestConsentIsRememberedForDocumentsOnly(t *testing.T) {
 
 func TestPasswordChangeEndsEverything(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
-		p := d.pass(nil)
+	each(t, func(t *testing.T, d *fixture) {
+		p := d.signInClient(nil)
 		pending := d.code(nil)
 		_, challenge := pkce()
 		consent := d.authorize(params(p.client, appRedirect, challenge, nil), d.session).(Consent)
@@ -367,7 +367,7 @@ func TestPasswordChangeEndsEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Forget()
+		d.FlushTokenCache()
 		d.wantGood("after", p.access, apiURL, false)
 		d.wantError("after", d.token(p.renewal()), 400, errInvalidGrant)
 		d.wantError("a code from before", d.token(pending), 400, errInvalidGrant)
@@ -381,7 +381,7 @@ func TestPasswordChangeEndsEverything(t *testing.T) {
 // TestWhatOnePersonCanStore asks and grants far more often than a person does.
 func TestWhatOnePersonCanStore(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		client := d.register(appRedirect)
 		verifier, challenge := pkce()
 		p := params(client, appRedirect, challenge, nil)
@@ -395,7 +395,7 @@ func TestWhatOnePersonCanStore(t *testing.T) {
 		var first, last answer
 		for i := range maxGrants + 1 {
 			d.clock.advance(time.Millisecond)
-			q := d.answered(p, true)
+			q := d.answerConsent(p, true)
 			last = d.token(url.Values{
 				"grant_type": {"authorization_code"}, "client_id": {client}, "code": {q.Get("code")}, "code_verifier": {verifier},
 			})

@@ -69,19 +69,19 @@ func (a audience) find(requested []string) (found []string, ok bool) {
 	return slices.Compact(found), true
 }
 
-// family is the resource without the door that is the same room: {base}/mcp and {base}/mcp/signed-in differ in when
+// baseResource is the resource without the door that is the same room: {base}/mcp and {base}/mcp/signed-in differ in when
 // they ask for a token, not in what it opens.
-func family(resource string) string { return strings.TrimSuffix(resource, "/signed-in") }
+func baseResource(resource string) string { return strings.TrimSuffix(resource, "/signed-in") }
 
 // covers reports whether a token for the resource granted is good at target: the same one, its other door, or one
 // below it, so that a token for the base is good everywhere there.
 func covers(granted, target string) bool {
-	granted, target = family(granted), family(target)
+	granted, target = baseResource(granted), baseResource(target)
 	return target == granted || len(target) > len(granted) && target[len(granted)] == '/' && target[:len(granted)] == granted
 }
 
-// good reports whether a token for the resources granted, separated by spaces, is good at target in its given spelling.
-func (a audience) good(granted, target string) bool {
+// accepts reports whether a token for the resources granted, separated by spaces, is good at target in its given spelling.
+func (a audience) accepts(granted, target string) bool {
 	if c, ok := a.canonical[target]; ok {
 		target = c
 	}

@@ -100,7 +100,7 @@ func (s *Server) Authorize(ctx context.Context, r AuthorizeRequest) (Decision, e
 		req.RedirectURI = redirect
 		return Redirect{req.errorURL(s.cfg.Issuer, refusal)}, nil
 	}
-	return s.ask(ctx, req, r.Session)
+	return s.requestConsent(ctx, req, r.Session)
 }
 
 func badRequest(text, detail string) ErrorPage {
@@ -118,19 +118,19 @@ func (e *documentError) page() ErrorPage {
 	}
 }
 
-// ask puts the question of a good request to the person, unless nobody is there or the answer is known.
-func (s *Server) ask(ctx context.Context, req request, session SessionRef) (Decision, error) {
+// requestConsent puts the question of a good request to the person, unless nobody is there or the answer is known.
+func (s *Server) requestConsent(ctx context.Context, req request, session SessionRef) (Decision, error) {
 	switch {
 	case !session.signedIn() && req.silent:
 		return badRequest("The application wanted to go on without asking, but nobody is signed in.", "login_required: nobody is signed in"), nil
 	case !session.signedIn():
 		return SignIn{}, nil
 	}
-	if err := s.limits.ask(session.AccountID); err != nil {
+	if err := s.limits.interaction(session.AccountID); err != nil {
 		return nil, err
 	}
 	if req.rememberable() && !req.asked {
-		d, err := s.repeat(ctx, req, session.AccountID)
+		d, err := s.reuseConsent(ctx, req, session.AccountID)
 		if d != nil || err != nil {
 			return d, err
 		}
@@ -144,7 +144,7 @@ func (s *Server) ask(ctx context.Context, req request, session SessionRef) (Deci
 		return nil, fmt.Errorf("encode an authorization request: %w", err)
 	}
 	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
-		if err := keepInteractions(ctx, tx, digestOf(session.ID), maxInteractions-1); err != nil {
+		if err := trimInteractions(ctx, tx, digestOf(session.ID), maxInteractions-1); err != nil {
 			return err
 		}
 		return insertInteraction(ctx, tx, digestOf(id), digestOf(session.ID), session.AccountID, req.ClientID, string(text),
@@ -161,13 +161,13 @@ func (s *Server) ask(ctx context.Context, req request, session SessionRef) (Deci
 	}, nil
 }
 
-// repeat answers a request as the account answered an equal one before. Without one it returns neither.
-func (s *Server) repeat(ctx context.Context, req request, account string) (d Decision, err error) {
+// reuseConsent answers a request as the account answered an equal one before. Without one it returns neither.
+func (s *Server) reuseConsent(ctx context.Context, req request, account string) (d Decision, err error) {
 	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		d = nil
 		agreed, err := hasConsent(ctx, tx, req, account, s.cfg.Now())
 		if agreed {
-			d, err = s.issue(ctx, tx, req, account)
+			d, err = s.issueCode(ctx, tx, req, account)
 		}
 		return err
 	})
@@ -205,7 +205,7 @@ func (s *Server) Answer(ctx context.Context, interaction string, session Session
 				return err
 			}
 		}
-		d, err = s.issue(ctx, tx, req, session.AccountID)
+		d, err = s.issueCode(ctx, tx, req, session.AccountID)
 		return err
 	})
 	if err != nil {
@@ -214,8 +214,8 @@ func (s *Server) Answer(ctx context.Context, interaction string, session Session
 	return d, nil
 }
 
-// issue sends the client a code for what the account allowed.
-func (s *Server) issue(ctx context.Context, tx store.Tx, req request, account string) (Decision, error) {
+// issueCode sends the client a code for what the account allowed.
+func (s *Server) issueCode(ctx context.Context, tx store.Tx, req request, account string) (Decision, error) {
 	code := newSecret(codePrefix)
 	err := insertCode(ctx, tx, digestOf(code), codeRow{
 		grant: store.NewID("grant"), account: account, client: req.ClientID, clientName: req.ClientName,
@@ -248,12 +248,12 @@ func (s *Server) client(ctx context.Context, id string, from netip.Addr) (client
 	if err != nil {
 		return client{}, fmt.Errorf("look up a client: %w", err)
 	}
-	c.name = s.shown(c.name)
+	c.name = s.displayName(c.name)
 	return c, nil
 }
 
-// shown is the name of a client that was stored, or none where it would not be taken any more.
-func (s *Server) shown(name string) string {
+// displayName is the name of a client that was stored, or none where it would not be taken any more.
+func (s *Server) displayName(name string) string {
 	if checkName(name, s.ownNames) != nil {
 		return ""
 	}

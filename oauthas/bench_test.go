@@ -30,15 +30,15 @@ func BenchmarkRefresh(b *testing.B) {
 }
 
 func benchmarkRefresh(b *testing.B, db *store.DB) {
-	d := newDesk(b, db, func(c *Config) { c.Now = time.Now })
+	d := newFixture(b, db, func(c *Config) { c.Now = time.Now })
 	server := httptest.NewServer(d.Handler())
 	defer server.Close()
 	const clients = 8
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	defer transport.CloseIdleConnections()
-	passes := make([]pass, clients)
+	passes := make([]signedInClient, clients)
 	for i := range passes {
-		passes[i] = d.pass(nil)
+		passes[i] = d.signInClient(nil)
 	}
 	var next atomic.Int64
 	var mu sync.Mutex
@@ -89,13 +89,13 @@ func BenchmarkCaller(b *testing.B) {
 		before func(*Server)
 	}{
 		{"cached", func(*Server) {}},
-		{"uncached", (*Server).Forget},
+		{"uncached", (*Server).FlushTokenCache},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			d := lite(b, func(c *Config) { c.Now = time.Now })
-			var p pass
+			d := newSQLiteFixture(b, func(c *Config) { c.Now = time.Now })
+			var p signedInClient
 			for range 100 {
-				p = d.pass(nil)
+				p = d.signInClient(nil)
 			}
 			b.ReportAllocs()
 			for b.Loop() {

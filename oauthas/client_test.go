@@ -21,7 +21,7 @@ func TestClientOfOthers(t *testing.T) {
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	d := newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
+	d := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), func(c *Config) {
 		c.Issuer, c.Resources, c.Now = server.URL, []string{server.URL + "/api"}, time.Now
 	})
 	mux.Handle("/", d.Handler())
@@ -39,7 +39,7 @@ func TestClientOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := d.answered(to.Query(), true)
+		q := d.answerConsent(to.Query(), true)
 		token, err := cfg.Exchange(ctx, q.Get("code"), oauth2.VerifierOption(verifier))
 		if err != nil {
 			t.Errorf("%s: exchange: %v", name, err)

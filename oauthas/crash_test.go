@@ -36,7 +36,7 @@ func rotateUntilKilled(where string) {
 		os.Exit(1)
 	}
 	ctx := context.Background()
-	db, err := store.Open(ctx, placeOf(where))
+	db, err := store.Open(ctx, storeConfig(where))
 	if err != nil {
 		fatal(err)
 	}
@@ -88,7 +88,7 @@ func (s *Server) seed(ctx context.Context, id string) (token string, err error) 
 	return a.Refresh, err
 }
 
-func placeOf(where string) store.Config {
+func storeConfig(where string) store.Config {
 	if strings.HasPrefix(where, "postgres:") {
 		return store.Config{URL: where}
 	}
@@ -112,7 +112,7 @@ func TestKilledInTheMiddleOfRotations(t *testing.T) {
 		if rotations < 1000 {
 			t.Fatalf("got %d rotations, want 1000", rotations)
 		}
-		d := newDesk(t, storetest.Open(t, cfg), func(c *Config) { c.Now = time.Now })
+		d := newFixture(t, storetest.Open(t, cfg), func(c *Config) { c.Now = time.Now })
 		grants, unused := d.unusedTokens()
 		if grants < len(printed) {
 			t.Errorf("got %d grants, want at least the %d that were seen", grants, len(printed))
@@ -124,7 +124,7 @@ func TestKilledInTheMiddleOfRotations(t *testing.T) {
 		}
 		good, lost := 0, 0
 		for client, list := range printed {
-			a := d.token(pass{client: client, refresh: list[len(list)-1]}.renewal())
+			a := d.token(signedInClient{client: client, refresh: list[len(list)-1]}.renewal())
 			if a.status == http.StatusOK {
 				good++
 				continue
@@ -134,7 +134,7 @@ func TestKilledInTheMiddleOfRotations(t *testing.T) {
 		}
 		for client, list := range printed {
 			if len(list) > 1 {
-				d.wantError("a token with a successor", d.token(pass{client: client, refresh: list[len(list)-2]}.renewal()), 400, errInvalidGrant)
+				d.wantError("a token with a successor", d.token(signedInClient{client: client, refresh: list[len(list)-2]}.renewal()), 400, errInvalidGrant)
 			}
 		}
 		t.Logf("%d rotations, %d kills: %d grants go on, %d answers were lost", rotations, 3, good, lost)
@@ -142,7 +142,7 @@ func TestKilledInTheMiddleOfRotations(t *testing.T) {
 }
 
 // unusedTokens counts the refresh tokens of each grant that may still be used.
-func (d *desk) unusedTokens() (grants int, unused map[string]int) {
+func (d *fixture) unusedTokens() (grants int, unused map[string]int) {
 	d.Helper()
 	unused = map[string]int{}
 	err := d.cfg.DB.Read(d.Context(), func(tx store.Tx) error {

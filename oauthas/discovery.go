@@ -52,7 +52,7 @@ type resourceMetadata struct {
 func (s *Server) routes(issuer *url.URL) http.Handler {
 	base := s.cfg.Issuer
 	mux := http.NewServeMux()
-	document(mux, serverDocument+issuer.EscapedPath(), serverMetadata{
+	serveDocument(mux, serverDocument+issuer.EscapedPath(), serverMetadata{
 		Issuer: base, Authorization: base + AuthorizePath, Token: base + tokenPath,
 		Registration: base + registerPath, Revocation: base + revokePath,
 		ResponseTypes: responseTypes, ResponseModes: []string{"query"}, GrantTypes: grantTypes,
@@ -61,27 +61,27 @@ func (s *Server) routes(issuer *url.URL) http.Handler {
 	})
 	for _, resource := range s.audience.given {
 		if path, ours := strings.CutPrefix(resource, base); ours && (path == "" || path[0] == '/') {
-			describe(mux, base, resource, issuer.EscapedPath()+path)
+			serveResourceMetadata(mux, base, resource, issuer.EscapedPath()+path)
 		}
 	}
 	mux.Handle(issuer.EscapedPath()+registerPath, endpoint(s.serveRegister))
-	mux.Handle(issuer.EscapedPath()+tokenPath, endpoint(s.charged(s.serveToken)))
-	mux.Handle(issuer.EscapedPath()+revokePath, endpoint(s.charged(s.serveRevoke)))
-	mux.HandleFunc("/", nothing)
+	mux.Handle(issuer.EscapedPath()+tokenPath, endpoint(s.limitFailures(s.serveToken)))
+	mux.Handle(issuer.EscapedPath()+revokePath, endpoint(s.limitFailures(s.serveRevoke)))
+	mux.HandleFunc("/", notFound)
 	return mux
 }
 
-// nothing answers for paths that nobody serves. Clients in a browser try several for a document, and could not tell an
+// notFound answers for paths that nobody serves. Clients in a browser try several for a document, and could not tell an
 // answer that they may not read from a server that is down.
-func nothing(w http.ResponseWriter, r *http.Request) {
+func notFound(w http.ResponseWriter, r *http.Request) {
 	if !openToAll(w, r, "GET, HEAD, POST, OPTIONS") {
-		refuseWith(http.StatusNotFound, errNotFound, "there is nothing at this path").write(w)
+		newRefusal(http.StatusNotFound, errNotFound, "there is nothing at this path").write(w)
 	}
 }
 
-// describe serves the document of a resource, given with its path.
-func describe(mux *http.ServeMux, issuer, resource, path string) {
-	document(mux, resourceDocument+path, resourceMetadata{
+// serveResourceMetadata serves the document of a resource, given with its path.
+func serveResourceMetadata(mux *http.ServeMux, issuer, resource, path string) {
+	serveDocument(mux, resourceDocument+path, resourceMetadata{
 		Resource: resource, Servers: []string{issuer}, Scopes: scopes[:1], Methods: []string{"header"},
 	})
 }
@@ -95,9 +95,9 @@ func Documents(issuer string, resources ...string) (http.Handler, error) {
 		if err != nil || u.Host == "" {
 			return nil, fmt.Errorf("oauthas: resource %q is not an absolute http or https URL", resource)
 		}
-		describe(mux, issuer, resource, u.EscapedPath())
+		serveResourceMetadata(mux, issuer, resource, u.EscapedPath())
 	}
-	mux.HandleFunc("/", nothing)
+	mux.HandleFunc("/", notFound)
 	return mux, nil
 }
 
@@ -105,8 +105,8 @@ func Documents(issuer string, resources ...string) (http.Handler, error) {
 // revocation, for pages of any origin but without credentials. Everything else is 404.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// document serves an unchanging JSON document to anybody.
-func document(mux *http.ServeMux, path string, v any) {
+// serveDocument serves an unchanging JSON document to anybody.
+func serveDocument(mux *http.ServeMux, path string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // of strings
 		panic(err)
@@ -152,7 +152,7 @@ func openToAll(w http.ResponseWriter, r *http.Request, methods string) (answered
 	switch {
 	case !allowed:
 		h.Set("Allow", methods)
-		refuseWith(http.StatusMethodNotAllowed, errInvalidRequest, "the methods here are "+methods).write(w)
+		newRefusal(http.StatusMethodNotAllowed, errInvalidRequest, "the methods here are "+methods).write(w)
 		return true
 	case r.Method == http.MethodOptions:
 		h.Set("Allow", methods)

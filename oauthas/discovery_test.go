@@ -10,7 +10,7 @@ import (
 
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	a := d.get(serverDocument)
 	want := `{"issuer":"https://names.example","authorization_endpoint":"https://names.example/oauth/authorize",` +
 		`"token_endpoint":"https://names.example/api/oauth/token","registration_endpoint":"https://names.example/api/oauth/register",` +
@@ -22,7 +22,7 @@ func TestDiscovery(t *testing.T) {
 	if a.body != want {
 		t.Errorf("got  %s\nwant %s", a.body, want)
 	}
-	for path, resource := range map[string]string{"": issuer, "/api": apiURL, "/mcp": mcpURL, "/mcp/signed-in": doorURL} {
+	for path, resource := range map[string]string{"": issuer, "/api": apiURL, "/mcp": mcpURL, "/mcp/signed-in": signedInURL} {
 		a := d.get(resourceDocument + path)
 		var got resourceMetadata
 		if err := json.Unmarshal([]byte(a.body), &got); err != nil || got.Resource != resource || got.Servers[0] != issuer ||
@@ -45,7 +45,7 @@ func TestDiscovery(t *testing.T) {
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	for path, method := range map[string]string{
 		serverDocument: "GET", resourceDocument: "GET", registerPath: "POST", tokenPath: "POST", revokePath: "POST",
 	} {
@@ -68,7 +68,7 @@ func TestCORS(t *testing.T) {
 // a page read the answer, as a server would that is down.
 func TestPathsThatNobodyServes(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	for _, path := range []string{"/api/oauth/nosuch", serverDocument + "/mcp", resourceDocument + "/nosuch", "/"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			a := d.do(httptest.NewRequest(method, path, nil))

@@ -61,32 +61,32 @@ func documentHost(id string) string {
 }
 
 // A keeping is for how long an answer may be used by its own headers (RFC 9111, section 4.2).
-type keeping struct {
+type freshness struct {
 	fresh time.Duration // without asking again
 	stale time.Duration // after that, while the host cannot be asked (RFC 5861, section 4)
 }
 
-// keepingOf reads the headers of a document. One that does not say how long it is fresh is not, but may be used as stale;
+// freshnessOf reads the headers of a document. One that does not say how long it is fresh is not, but may be used as stale;
 // one that says no-store, no-cache or private, or that it must be revalidated, may not (RFC 9111, section 4.2.4).
-func keepingOf(h http.Header, now time.Time) keeping {
+func freshnessOf(h http.Header, now time.Time) freshness {
 	age, maxAge, stale := time.Duration(0), time.Duration(-1), staleLife
 	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h["Cache-Control"], ",")), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
 		switch name {
 		case "no-store", "no-cache", "private":
-			return keeping{}
+			return freshness{}
 		case "must-revalidate", "proxy-revalidate":
 			stale = 0
 		case "stale-if-error":
 			n, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 31)
 			if err != nil {
-				return keeping{}
+				return freshness{}
 			}
 			stale = min(stale, time.Duration(n)*time.Second)
 		case "max-age":
 			n, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 31)
 			if err != nil {
-				return keeping{}
+				return freshness{}
 			}
 			maxAge = time.Duration(n) * time.Second
 		}
@@ -99,7 +99,7 @@ func keepingOf(h http.Header, now time.Time) keeping {
 			maxAge = expires.Sub(now)
 		}
 	}
-	return keeping{min(max(maxAge-age, 0), documentLife), stale}
+	return freshness{min(max(maxAge-age, 0), documentLife), stale}
 }
 
 // DocumentClient returns a client for documents at addresses that strangers choose: it connects only to public addresses

@@ -20,16 +20,16 @@ import (
 )
 
 // A library is an https server on loopback with the documents of clients.
-type library struct {
+type documentServer struct {
 	*httptest.Server
 	fetches atomic.Int64
 	conns   atomic.Int64
 	serve   http.HandlerFunc
 }
 
-func newLibrary(t testing.TB) *library {
+func newDocumentServer(t testing.TB) *documentServer {
 	t.Helper()
-	l := &library{}
+	l := &documentServer{}
 	l.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.fetches.Add(1)
 		l.serve(w, r)
@@ -46,19 +46,19 @@ func newLibrary(t testing.TB) *library {
 }
 
 // roots trusts the library.
-func (l *library) roots() *x509.CertPool {
+func (l *documentServer) roots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(l.Certificate())
 	return pool
 }
 
 // allow lets the server fetch from loopback.
-func (l *library) allow(c *Config) {
+func (l *documentServer) allow(c *Config) {
 	c.Fetch = DocumentClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, l.roots())
 }
 
 // describe serves a good document for every path, changed by the function.
-func (l *library) describe(headers http.Header, change func(string) string) {
+func (l *documentServer) describe(headers http.Header, change func(string) string) {
 	l.serve = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		maps.Copy(w.Header(), headers)
@@ -73,9 +73,9 @@ func (l *library) describe(headers http.Header, change func(string) string) {
 
 func TestSignInWithDocument(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newDocumentServer(t)
 	l.describe(http.Header{"Cache-Control": {"max-age=3600"}}, nil)
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		id := l.URL + "/client.json?engine=" + string(d.cfg.DB.Engine())
 		verifier, challenge := pkce()
 		p := params(id, appRedirect, challenge, nil)
@@ -83,7 +83,7 @@ func TestSignInWithDocument(t *testing.T) {
 		if !ok || consent.ClientHost != strings.TrimPrefix(l.URL, "https://") || consent.ClientName != "Ember" || consent.ClientID != id {
 			t.Fatalf("got %#v", consent)
 		}
-		q := d.answered(p, true)
+		q := d.answerConsent(p, true)
 		a := d.token(url.Values{
 			"grant_type": {"authorization_code"}, "client_id": {id}, "code": {q.Get("code")},
 			"code_verifier": {verifier}, "redirect_uri": {appRedirect},
@@ -91,7 +91,7 @@ func TestSignInWithDocument(t *testing.T) {
 		if a.status != http.StatusOK {
 			t.Fatalf("got %d %s", a.status, a.body)
 		}
-		d.renew(pass{id, a.get("access_token"), a.get("refresh_token")})
+		d.renew(signedInClient{id, a.get("access_token"), a.get("refresh_token")})
 
 		// Consent is remembered for the same request only.
 		if q := query(t, d.authorize(p, d.session)); q.Get("code") == "" || q.Get("state") != "xyz" {
@@ -115,7 +115,7 @@ func TestSignInWithDocument(t *testing.T) {
 					break
 				}
 				if name == "localhost" || name == "private scheme" || name == "prompt=consent" {
-					d.answered(p, true)
+					d.answerConsent(p, true)
 				}
 			}
 		}
@@ -139,8 +139,8 @@ func TestSignInWithDocument(t *testing.T) {
 func TestDocumentsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	_, challenge := pkce()
-	replace := func(old, replacement string) func(*library) {
-		return func(l *library) {
+	replace := func(old, replacement string) func(*documentServer) {
+		return func(l *documentServer) {
 			l.describe(nil, func(s string) string {
 				if !strings.Contains(s, old) {
 					panic("nothing to replace")
@@ -151,7 +151,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		serve func(*library)
+		serve func(*documentServer)
 	}{
 		{"another client_id", replace(`/client.json`, `/other.json`)},
 		{"no client_id", replace(`"client_id"`, `"x"`)},
@@ -163,18 +163,18 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 		{"our name", replace(`Ember`, `Namewharf`)},
 		{"our name in small capitals", replace(`Ember`, `ɴᴀᴍᴇᴡʜᴀʀꜰ`)},
 		{"a name in two alphabets", replace(`Ember`, `Емber`)},
-		{"no JSON", func(l *library) { l.describe(nil, func(string) string { return "<html>" }) }},
-		{"too large", func(l *library) {
+		{"no JSON", func(l *documentServer) { l.describe(nil, func(string) string { return "<html>" }) }},
+		{"too large", func(l *documentServer) {
 			l.describe(nil, func(s string) string { return s + strings.Repeat(" ", maxDocument) })
 		}},
-		{"another type", func(l *library) { l.describe(http.Header{"Content-Type": {"text/html"}}, nil) }},
-		{"a redirect", func(l *library) {
+		{"another type", func(l *documentServer) { l.describe(http.Header{"Content-Type": {"text/html"}}, nil) }},
+		{"a redirect", func(l *documentServer) {
 			l.serve = func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, l.URL+"/elsewhere", http.StatusFound)
 			}
 		}},
-		{"not found", func(l *library) { l.serve = http.NotFound }},
-		{"a broken answer", func(l *library) {
+		{"not found", func(l *documentServer) { l.serve = http.NotFound }},
+		{"a broken answer", func(l *documentServer) {
 			l.serve = func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				w.Header().Set("Content-Length", "100")
@@ -184,9 +184,9 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLibrary(t)
+			l := newDocumentServer(t)
 			c.serve(l)
-			d := lite(t, l.allow)
+			d := newSQLiteFixture(t, l.allow)
 			p := params(l.URL+"/client.json", appRedirect, challenge, nil)
 			for _, session := range []SessionRef{d.session, {}} {
 				if got, ok := d.authorize(p, session).(ErrorPage); !ok || got.Status != http.StatusBadRequest {
@@ -226,9 +226,9 @@ func TestDocumentsAreKeptAsTheySay(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLibrary(t)
+			l := newDocumentServer(t)
 			l.describe(c.headers, nil)
-			d := lite(t, l.allow)
+			d := newSQLiteFixture(t, l.allow)
 			p := params(l.URL+"/client.json", appRedirect, challenge, nil)
 			d.authorize(p, d.session)
 			d.clock.advance(c.after)
@@ -243,9 +243,9 @@ func TestDocumentsAreKeptAsTheySay(t *testing.T) {
 // TestDocumentsFromInside asks for documents at addresses that only we can reach.
 func TestDocumentsFromInside(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newDocumentServer(t)
 	l.describe(nil, nil)
-	d := lite(t, func(c *Config) { c.Fetch = DocumentClient(nil, l.roots()) })
+	d := newSQLiteFixture(t, func(c *Config) { c.Fetch = DocumentClient(nil, l.roots()) })
 	_, challenge := pkce()
 	_, port, _ := strings.Cut(strings.TrimPrefix(l.URL, "https://"), ":")
 	for _, id := range []string{
@@ -286,10 +286,10 @@ func TestDocumentsFromInside(t *testing.T) {
 
 func TestSlowDocument(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newDocumentServer(t)
 	release := make(chan struct{})
 	l.serve = func(http.ResponseWriter, *http.Request) { <-release }
-	d := lite(t, l.allow)
+	d := newSQLiteFixture(t, l.allow)
 	_, challenge := pkce()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -302,9 +302,9 @@ func TestSlowDocument(t *testing.T) {
 
 func TestOneFetchForMany(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newDocumentServer(t)
 	l.describe(http.Header{"Cache-Control": {"max-age=60"}}, nil)
-	d := lite(t, l.allow)
+	d := newSQLiteFixture(t, l.allow)
 	_, challenge := pkce()
 	var wg sync.WaitGroup
 	for range 20 {

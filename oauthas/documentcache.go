@@ -22,23 +22,23 @@ const staleLife = 24 * time.Hour
 
 // Limits of asking for documents. A fetch that hangs takes some 50 KiB.
 const (
-	fetchesOfHost = 4   // at a time for one client address, or a /64
-	fetchesOfSite = 16  // for a /48
-	fetchesAtHost = 4   // from one host of documents
-	fetchesByOne  = 2   // from one host for one client address: one that hangs does not keep it from the next
-	fetchesStruck = 2   // from one that has failed
-	fetchesAtSite = 16  // from one registrable domain
-	provenFetches = 128 // of documents that were good the last time
-	otherFetches  = 384 // of others
-	fetchWait     = 3 * time.Second
-	maxWaiting    = 8192 // requests that have a place of their address or wait for one
+	fetchesOfHost       = 4   // at a time for one client address, or a /64
+	fetchesOfSite       = 16  // for a /48
+	fetchesAtHost       = 4   // from one host of documents
+	fetchesByOne        = 2   // from one host for one client address: one that hangs does not keep it from the next
+	fetchesAfterFailure = 2   // from one that has failed
+	fetchesAtSite       = 16  // from one registrable domain
+	provenFetches       = 128 // of documents that were good the last time
+	otherFetches        = 384 // of others
+	fetchWait           = 3 * time.Second
+	maxWaiting          = 8192 // requests that have a place of their address or wait for one
 
-	strikePause  = 250 * time.Millisecond // before a fetch from a host that failed once; doubles
-	maxStrikes   = 4                      // with which it doubles no more
-	strikeLife   = 5 * time.Minute        // a host is forgiven after this
-	provenLife   = 30 * 24 * time.Hour
-	maxRemember  = 4096     // hosts and documents of which something is remembered
-	documentRoom = 16 << 20 // bytes of all documents
+	failurePause      = 250 * time.Millisecond // before a fetch from a host that failed once; doubles
+	maxFailures       = 4                      // with which it doubles no more
+	failureLife       = 5 * time.Minute        // a host is forgiven after this
+	provenLife        = 30 * 24 * time.Hour
+	maxCached         = 4096     // hosts and documents of which something is remembered
+	documentCacheSize = 16 << 20 // bytes of all documents
 )
 
 // fetchQuota is how many documents one client address may have asked for, and a /48. A sign-in takes two or three of a
@@ -48,20 +48,20 @@ var (
 	siteFetchQuota = ratelimit.PerMinute(240)
 )
 
-// documents are the metadata documents of clients (draft-ietf-oauth-client-id-metadata-document): the URL of the
+// documentCache are the metadata documents of clients (draft-ietf-oauth-client-id-metadata-document): the URL of the
 // document is the client's id. A fetch is charged to who asks for it, and runs beside others as far as the address that
 // asks, the host that is asked and the memory of this process allow. Nobody's fetch waits behind those of one other
 // address, and documents that were good before do not wait for hosts that hang.
-type documents struct {
+type documentCache struct {
 	fetch *egress.Client
 	now   func() time.Time
 	read  func(id string, body []byte) (client, error)
 
-	known   *cache.Cache[string, description] // until they are too old even as stale ones
-	asking  *cache.Cache[asked, client]       // holds nothing: requests of one address for one document are one
-	flights *cache.Cache[string, client]      // holds nothing: fetches of one document are one
-	proven  *cache.Cache[digest, struct{}]    // documents that were good the last time
-	strikes *cache.Cache[string, int]         // failures in a row of hosts
+	known    *cache.Cache[string, cachedClient]    // until they are too old even as stale ones
+	requests *cache.Cache[documentRequest, client] // holds nothing: requests of one address for one document are one
+	fetches  *cache.Cache[string, client]          // holds nothing: fetches of one document are one
+	proven   *cache.Cache[digest, struct{}]        // documents that were good the last time
+	failures *cache.Cache[string, int]             // failures in a row of hosts
 
 	limiter *ratelimit.Limiter // nil: fetches are not charged
 	layers  ratelimit.Layers
@@ -71,14 +71,14 @@ type documents struct {
 	provenAll, otherAll          *egress.Slots
 }
 
-// asked is a document and the network of who asks for it.
-type asked struct {
+// documentRequest is a document and the network of who asks for it.
+type documentRequest struct {
 	id   string
 	from netip.Prefix
 }
 
 // A description is a client as its document described it.
-type description struct {
+type cachedClient struct {
 	client client
 	fresh  time.Time // until then nobody has to be asked
 }
@@ -93,17 +93,17 @@ type documentError struct {
 
 func (e *documentError) Error() string { return "client metadata document: " + e.reason }
 
-func newDocuments(fetch *egress.Client, unlimited bool, now func() time.Time, read func(string, []byte) (client, error)) *documents {
-	d := &documents{
+func newDocumentCache(fetch *egress.Client, unlimited bool, now func() time.Time, read func(string, []byte) (client, error)) *documentCache {
+	d := &documentCache{
 		fetch: fetch, now: now, read: read,
-		known: cache.New(cache.Config[string, description]{
-			Entries: maxRemember, Bytes: documentRoom, Now: now,
-			Size: func(id string, d description) int64 { return int64(len(id)) + d.client.size() },
+		known: cache.New(cache.Config[string, cachedClient]{
+			Entries: maxCached, Bytes: documentCacheSize, Now: now,
+			Size: func(id string, d cachedClient) int64 { return int64(len(id)) + d.client.size() },
 		}),
-		asking:  cache.New(cache.Config[asked, client]{Entries: 1, Now: now}),
-		flights: cache.New(cache.Config[string, client]{Entries: 1, Now: now}),
-		proven:  cache.New(cache.Config[digest, struct{}]{Entries: maxRemember, Now: now}),
-		strikes: cache.New(cache.Config[string, int]{Entries: maxRemember, Now: now}),
+		requests: cache.New(cache.Config[documentRequest, client]{Entries: 1, Now: now}),
+		fetches:  cache.New(cache.Config[string, client]{Entries: 1, Now: now}),
+		proven:   cache.New(cache.Config[digest, struct{}]{Entries: maxCached, Now: now}),
+		failures: cache.New(cache.Config[string, int]{Entries: maxCached, Now: now}),
 		layers: ratelimit.Layers{
 			Host: ratelimit.NewPolicy("documents", fetchQuota), Site: ratelimit.NewPolicy("documents-network", siteFetchQuota),
 		},
@@ -119,24 +119,24 @@ func newDocuments(fetch *egress.Client, unlimited bool, now func() time.Time, re
 }
 
 // close waits for fetches.
-func (d *documents) close() {
-	d.asking.Wait()
-	d.flights.Wait()
+func (d *documentCache) close() {
+	d.requests.Wait()
+	d.fetches.Wait()
 	d.fetch.Close()
 }
 
 // client returns the client that the document at id describes, for who asks from the address. What it fails with is a
 // *documentError, or the end of ctx. Failures are not remembered; where one says nothing about the document, a stale one
 // is used.
-func (d *documents) client(ctx context.Context, id string, from netip.Addr) (client, error) {
+func (d *documentCache) client(ctx context.Context, id string, from netip.Addr) (client, error) {
 	if err := checkDocumentID(id); err != nil {
 		return client{}, &documentError{reason: err.Error()}
 	}
 	if known, ok := d.known.Get(id); ok && d.now().Before(known.fresh) {
 		return known.client, nil
 	}
-	c, err := d.asking.Load(ctx, asked{id, ratelimit.Host(from)}, func(ctx context.Context) (client, time.Time, error) {
-		c, err := d.ask(ctx, id, from)
+	c, err := d.requests.Load(ctx, documentRequest{id, ratelimit.Host(from)}, func(ctx context.Context) (client, time.Time, error) {
+		c, err := d.fetchFor(ctx, id, from)
 		return c, time.Time{}, err
 	})
 	refusal, ours := errors.AsType[*documentError](err)
@@ -153,8 +153,8 @@ func (d *documents) client(ctx context.Context, id string, from netip.Addr) (cli
 	return client{}, err
 }
 
-// ask has the document fetched at the expense of the address.
-func (d *documents) ask(ctx context.Context, id string, from netip.Addr) (client, error) {
+// fetchFor has the document fetched at the expense of the address.
+func (d *documentCache) fetchFor(ctx context.Context, id string, from netip.Addr) (client, error) {
 	if d.limiter != nil {
 		var room [2]ratelimit.Draw
 		if refused := d.limiter.Take(d.limiter.Draws(room[:0], d.layers, from, 1)); refused != nil {
@@ -178,7 +178,7 @@ func (d *documents) ask(ctx context.Context, id string, from netip.Addr) (client
 	if known, ok := d.known.Get(id); ok && d.now().Before(known.fresh) { // it came while we waited
 		return known.client, nil
 	}
-	return d.flights.Load(ctx, id, func(ctx context.Context) (client, time.Time, error) {
+	return d.fetches.Load(ctx, id, func(ctx context.Context) (client, time.Time, error) {
 		c, err := d.load(ctx, id, host, egress.Site(u.Hostname()))
 		return c, time.Time{}, err
 	})
@@ -193,8 +193,8 @@ func siteOf(from netip.Addr) string {
 }
 
 // load fetches a document and keeps it, when there is room for it at its host.
-func (d *documents) load(ctx context.Context, id, host, site string) (client, error) {
-	release, err := d.enter(ctx, id, host, site)
+func (d *documentCache) load(ctx context.Context, id, host, site string) (client, error) {
+	release, err := d.acquireSlots(ctx, id, host, site)
 	if err != nil {
 		return client{}, busy(ctx, err)
 	}
@@ -203,43 +203,43 @@ func (d *documents) load(ctx context.Context, id, host, site string) (client, er
 	if err != nil {
 		d.proven.Delete(digestOf(id))
 		if refusal, ok := errors.AsType[*documentError](err); ok && refusal.transient && ctx.Err() == nil {
-			strikes, _ := d.strikes.Get(host)
-			d.strikes.Put(host, min(strikes+1, maxStrikes), d.now().Add(strikeLife))
+			strikes, _ := d.failures.Get(host)
+			d.failures.Put(host, min(strikes+1, maxFailures), d.now().Add(failureLife))
 		}
 		return client{}, err
 	}
-	d.strikes.Delete(host)
+	d.failures.Delete(host)
 	c, err := d.read(id, body)
 	if err != nil {
 		return client{}, &documentError{reason: err.Error()}
 	}
 	now := d.now()
 	d.proven.Put(digestOf(id), struct{}{}, now.Add(provenLife))
-	d.known.Put(id, description{c, now.Add(keep.fresh)}, now.Add(keep.fresh+keep.stale))
+	d.known.Put(id, cachedClient{c, now.Add(keep.fresh)}, now.Add(keep.fresh+keep.stale))
 	return c, nil
 }
 
-// enter waits until the host may be asked. A document that was good the last time has slots of its own. Others wait for a
+// acquireSlots waits until the host may be asked. A document that was good the last time has slots of its own. Others wait for a
 // pause and get fewer slots where the host has failed. So whoever has many slow hosts keeps others of that kind waiting,
 // not those that work; nor does a slow path keep good documents of the same host waiting.
-func (d *documents) enter(ctx context.Context, id, host, site string) (release func(), err error) {
+func (d *documentCache) acquireSlots(ctx context.Context, id, host, site string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
 	if _, proven := d.proven.Get(digestOf(id)); proven {
 		return acquire(ctx, slot{d.atHost, host, fetchesAtHost}, slot{d.atSite, site, fetchesAtSite}, slot{d.provenAll, "", provenFetches})
 	}
-	strikes, _ := d.strikes.Get(host)
+	strikes, _ := d.failures.Get(host)
 	if strikes == 0 {
 		return acquire(ctx, slot{d.atHost, host, fetchesAtHost}, slot{d.atSite, site, fetchesAtSite}, slot{d.otherAll, "", otherFetches})
 	}
-	pause := time.NewTimer(strikePause << (strikes - 1))
+	pause := time.NewTimer(failurePause << (strikes - 1))
 	defer pause.Stop()
 	select {
 	case <-pause.C:
 	case <-ctx.Done():
 		return nil, &egress.Error{Code: egress.Busy, Cause: ctx.Err()}
 	}
-	return acquire(ctx, slot{d.atHost, host, fetchesStruck}, slot{d.atSite, site, fetchesStruck}, slot{d.otherAll, "", otherFetches})
+	return acquire(ctx, slot{d.atHost, host, fetchesAfterFailure}, slot{d.atSite, site, fetchesAfterFailure}, slot{d.otherAll, "", otherFetches})
 }
 
 // A slot is one of those of a key.
@@ -282,24 +282,24 @@ func busy(ctx context.Context, err error) error {
 }
 
 // get fetches a document and tells how long it may be kept.
-func (d *documents) get(ctx context.Context, id string) (body []byte, keep keeping, err error) {
+func (d *documentCache) get(ctx context.Context, id string) (body []byte, keep freshness, err error) {
 	resp, err := d.fetch.Fetch(ctx, egress.Request{URL: id, Accept: "application/json"})
 	if err != nil {
 		switch egress.Wrap(err).Code { // whose text would tell what stands at addresses that the caller cannot reach
 		case egress.TooLarge:
-			return nil, keeping{}, &documentError{reason: "the document is over 5 KiB"}
+			return nil, freshness{}, &documentError{reason: "the document is over 5 KiB"}
 		case egress.Refused:
-			return nil, keeping{}, &documentError{reason: "the document could not be fetched"}
+			return nil, freshness{}, &documentError{reason: "the document could not be fetched"}
 		}
-		return nil, keeping{}, &documentError{reason: "the document could not be fetched", transient: true}
+		return nil, freshness{}, &documentError{reason: "the document could not be fetched", transient: true}
 	}
 	switch kind := resp.Type; {
 	case resp.Status == http.StatusNotFound || resp.Status == http.StatusGone:
-		return nil, keeping{}, &documentError{reason: "the document was not answered with 200"}
+		return nil, freshness{}, &documentError{reason: "the document was not answered with 200"}
 	case resp.Status != http.StatusOK: // such as 403 of what protects the host from us
-		return nil, keeping{}, &documentError{reason: "the document was not answered with 200", transient: true}
+		return nil, freshness{}, &documentError{reason: "the document was not answered with 200", transient: true}
 	case kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")):
-		return nil, keeping{}, &documentError{reason: "the document is not application/json"}
+		return nil, freshness{}, &documentError{reason: "the document is not application/json"}
 	}
-	return resp.Body, keepingOf(resp.Header, d.now()), nil
+	return resp.Body, freshnessOf(resp.Header, d.now()), nil
 }

@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	issuer  = "https://names.example"
-	apiURL  = issuer + "/api"
-	mcpURL  = issuer + "/mcp"
-	doorURL = issuer + "/mcp/signed-in"
-	away    = "https://mcp.example/mcp"
+	issuer      = "https://names.example"
+	apiURL      = issuer + "/api"
+	mcpURL      = issuer + "/mcp"
+	signedInURL = issuer + "/mcp/signed-in"
+	away        = "https://mcp.example/mcp"
 )
 
 // A clock shows the time that a test sets.
@@ -50,7 +50,7 @@ func (c *clock) advance(d time.Duration) {
 }
 
 // A desk is a server with a clock, a log and a person who is signed in.
-type desk struct {
+type fixture struct {
 	testing.TB
 	*Server
 	clock   *clock
@@ -76,12 +76,12 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// newDesk opens a desk on the database. Tweaks change its configuration.
-func newDesk(t testing.TB, db *store.DB, tweaks ...func(*Config)) *desk {
+// newFixture opens a desk on the database. Tweaks change its configuration.
+func newFixture(t testing.TB, db *store.DB, tweaks ...func(*Config)) *fixture {
 	t.Helper()
-	d := &desk{TB: t, clock: newClock(), log: &buffer{}, session: SessionRef{ID: "ses_1", AccountID: "acc_1"}}
+	d := &fixture{TB: t, clock: newClock(), log: &buffer{}, session: SessionRef{ID: "ses_1", AccountID: "acc_1"}}
 	cfg := Config{
-		DB: db, Now: d.clock.Now, Issuer: issuer, Resources: []string{issuer, apiURL, mcpURL, doorURL, away},
+		DB: db, Now: d.clock.Now, Issuer: issuer, Resources: []string{issuer, apiURL, mcpURL, signedInURL, away},
 		Logger: slog.New(slog.NewJSONHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug})), NoLimits: true,
 	}
 	for _, tweak := range tweaks {
@@ -96,16 +96,16 @@ func newDesk(t testing.TB, db *store.DB, tweaks ...func(*Config)) *desk {
 	return d
 }
 
-// lite opens a desk on SQLite, for tests that have nothing to do with the engine.
-func lite(t testing.TB, tweaks ...func(*Config)) *desk {
+// newSQLiteFixture opens a desk on SQLite, for tests that have nothing to do with the engine.
+func newSQLiteFixture(t testing.TB, tweaks ...func(*Config)) *fixture {
 	t.Helper()
-	return newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), tweaks...)
+	return newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), tweaks...)
 }
 
 // each runs the test with a desk on each engine.
-func each(t *testing.T, test func(t *testing.T, d *desk), tweaks ...func(*Config)) {
+func each(t *testing.T, test func(t *testing.T, d *fixture), tweaks ...func(*Config)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newDesk(t, db, tweaks...)) })
+	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newFixture(t, db, tweaks...)) })
 }
 
 // answer is what an HTTP endpoint said.
@@ -121,7 +121,7 @@ func (a answer) get(name string) string {
 	return s
 }
 
-func (d *desk) do(r *http.Request) answer {
+func (d *fixture) do(r *http.Request) answer {
 	d.Helper()
 	w := httptest.NewRecorder()
 	d.Handler().ServeHTTP(w, r)
@@ -134,27 +134,27 @@ func (d *desk) do(r *http.Request) answer {
 	return a
 }
 
-func (d *desk) get(path string) answer {
+func (d *fixture) get(path string) answer {
 	d.Helper()
 	return d.do(httptest.NewRequest(http.MethodGet, path, nil))
 }
 
-func (d *desk) post(path, contentType, body string) answer {
+func (d *fixture) post(path, contentType, body string) answer {
 	d.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
 	return d.do(r)
 }
 
-func (d *desk) form(path string, params url.Values) answer {
+func (d *fixture) form(path string, params url.Values) answer {
 	d.Helper()
 	return d.post(path, "application/x-www-form-urlencoded", params.Encode())
 }
 
-func (d *desk) token(params url.Values) answer { d.Helper(); return d.form(tokenPath, params) }
+func (d *fixture) token(params url.Values) answer { d.Helper(); return d.form(tokenPath, params) }
 
 // register registers a client with the redirects.
-func (d *desk) register(redirects ...string) string {
+func (d *fixture) register(redirects ...string) string {
 	d.Helper()
 	body, _ := json.Marshal(map[string]any{"redirect_uris": redirects, "client_name": "Ember"})
 	a := d.post(registerPath, "application/json", string(body))
@@ -183,7 +183,7 @@ func params(client, redirect, challenge string, changes url.Values) url.Values {
 	return p
 }
 
-func (d *desk) authorize(p url.Values, session SessionRef) Decision {
+func (d *fixture) authorize(p url.Values, session SessionRef) Decision {
 	d.Helper()
 	decision, err := d.Authorize(d.Context(), AuthorizeRequest{Params: p, Session: session})
 	if err != nil {
@@ -192,8 +192,8 @@ func (d *desk) authorize(p url.Values, session SessionRef) Decision {
 	return decision
 }
 
-// answered is the person's answer to the question that an authorization request leads to.
-func (d *desk) answered(p url.Values, allow bool) url.Values {
+// answerConsent is the person's answer to the question that an authorization request leads to.
+func (d *fixture) answerConsent(p url.Values, allow bool) url.Values {
 	d.Helper()
 	consent, ok := d.authorize(p, d.session).(Consent)
 	if !ok {
@@ -223,11 +223,11 @@ func query(t testing.TB, decision Decision) url.Values {
 const appRedirect = "https://app.example/cb"
 
 // code gets a code for a fresh client, and what redeems it.
-func (d *desk) code(changes url.Values) url.Values {
+func (d *fixture) code(changes url.Values) url.Values {
 	d.Helper()
 	verifier, challenge := pkce()
 	client := d.register(appRedirect)
-	q := d.answered(params(client, appRedirect, challenge, changes), true)
+	q := d.answerConsent(params(client, appRedirect, challenge, changes), true)
 	if q.Get("code") == "" {
 		d.Fatalf("got %v, want a code", q)
 	}
@@ -238,35 +238,35 @@ func (d *desk) code(changes url.Values) url.Values {
 }
 
 // A pass is a client with its tokens.
-type pass struct{ client, access, refresh string }
+type signedInClient struct{ client, access, refresh string }
 
-func (p pass) renewal() url.Values {
+func (p signedInClient) renewal() url.Values {
 	return url.Values{"grant_type": {"refresh_token"}, "client_id": {p.client}, "refresh_token": {p.refresh}}
 }
 
-// pass signs a fresh client in.
-func (d *desk) pass(changes url.Values) pass {
+// signInClient signs a fresh client in.
+func (d *fixture) signInClient(changes url.Values) signedInClient {
 	d.Helper()
 	p := d.code(changes)
 	a := d.token(p)
 	if a.status != http.StatusOK {
 		d.Fatalf("redeem: got %d %s", a.status, a.body)
 	}
-	return pass{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
+	return signedInClient{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
 }
 
 // renew refreshes and must succeed.
-func (d *desk) renew(p pass) pass {
+func (d *fixture) renew(p signedInClient) signedInClient {
 	d.Helper()
 	a := d.token(p.renewal())
 	if a.status != http.StatusOK {
 		d.Fatalf("refresh: got %d %s", a.status, a.body)
 	}
-	return pass{p.client, a.get("access_token"), a.get("refresh_token")}
+	return signedInClient{p.client, a.get("access_token"), a.get("refresh_token")}
 }
 
 // wantError holds an answer against a status and an OAuth error code.
-func (d *desk) wantError(what string, a answer, status int, code string) {
+func (d *fixture) wantError(what string, a answer, status int, code string) {
 	d.Helper()
 	if a.status != status || a.get("error") != code {
 		d.Errorf("%s: got %d %s, want %d %s", what, a.status, a.body, status, code)
@@ -274,7 +274,7 @@ func (d *desk) wantError(what string, a answer, status int, code string) {
 }
 
 // wantGood checks that the token is good, or not, at the resource.
-func (d *desk) wantGood(what, token, resource string, want bool) {
+func (d *fixture) wantGood(what, token, resource string, want bool) {
 	d.Helper()
 	caller, err := d.Caller(d.Context(), token, resource)
 	switch {

@@ -30,7 +30,7 @@ type refusal struct {
 	wantBasic bool // the client tried Basic, and RFC 6749 wants the challenge in return
 }
 
-func refuseWith(status int, code, description string) *refusal {
+func newRefusal(status int, code, description string) *refusal {
 	return &refusal{status: status, err: oauthError{code, description}}
 }
 
@@ -68,17 +68,17 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 // fail answers an error of ours.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.cfg.Logger.ErrorContext(r.Context(), "oauth request failed", "path", r.URL.Path, "error", err.Error())
-	refuseWith(http.StatusInternalServerError, errServer, "something went wrong on our side").write(w)
+	newRefusal(http.StatusInternalServerError, errServer, "something went wrong on our side").write(w)
 }
 
 // readForm reads the body and finds out which client speaks. Parameters come in the body only, each once but
 // resource: those in an address end in logs, and repeated ones mean different things to different readers.
 func readForm(w http.ResponseWriter, r *http.Request) (form, *refusal) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
-		return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "the body must be application/x-www-form-urlencoded")
+		return form{}, newRefusal(http.StatusBadRequest, errInvalidRequest, "the body must be application/x-www-form-urlencoded")
 	}
 	if r.URL.RawQuery != "" || r.URL.ForceQuery {
-		return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "parameters belong into the body, not the query")
+		return form{}, newRefusal(http.StatusBadRequest, errInvalidRequest, "parameters belong into the body, not the query")
 	}
 	body, refused := readBody(w, r)
 	if refused != nil {
@@ -86,11 +86,11 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, *refusal) {
 	}
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
-		return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "the body is not a form")
+		return form{}, newRefusal(http.StatusBadRequest, errInvalidRequest, "the body is not a form")
 	}
 	for name, v := range values {
 		if len(v) > 1 && name != "resource" {
-			return form{}, refuseWith(http.StatusBadRequest, errInvalidRequest, "a parameter is given twice")
+			return form{}, newRefusal(http.StatusBadRequest, errInvalidRequest, "a parameter is given twice")
 		}
 	}
 	f := form{values: values, client: values.Get("client_id")}
@@ -108,35 +108,35 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	if f, ok := errors.AsType[*fault.Error](err); ok { // it did not come in time, or there is no memory for it
 		if f.Code == fault.Unavailable {
 			ratelimit.WriteRetryAfter(w.Header(), f.Retry)
-			return nil, refuseWith(f.Code.Status(), errUnavailable, f.Message())
+			return nil, newRefusal(f.Code.Status(), errUnavailable, f.Message())
 		}
-		return nil, refuseWith(f.Code.Status(), errInvalidRequest, f.Message())
+		return nil, newRefusal(f.Code.Status(), errInvalidRequest, f.Message())
 	}
 	if err != nil {
-		return nil, refuseWith(http.StatusBadRequest, errInvalidRequest, "the body could not be read")
+		return nil, newRefusal(http.StatusBadRequest, errInvalidRequest, "the body could not be read")
 	}
 	return body, nil
 }
 
 func errBodyTooLarge() *refusal {
-	return refuseWith(http.StatusRequestEntityTooLarge, errInvalidRequest, "the body is over the limit of 16 KiB")
+	return newRefusal(http.StatusRequestEntityTooLarge, errInvalidRequest, "the body is over the limit of 16 KiB")
 }
 
 // authenticate finds the client in the form or a Basic header (RFC 6749, section 2.3.1). Clients are public: a secret
 // is a mistake, but an empty one in a Basic header is how some libraries begin.
 func (f *form) authenticate(headers []string) *refusal {
 	if f.values.Get("client_secret") != "" || f.values.Get("client_assertion") != "" {
-		return refuseWith(http.StatusUnauthorized, errInvalidClient, "clients here are public and have no secret")
+		return newRefusal(http.StatusUnauthorized, errInvalidClient, "clients here are public and have no secret")
 	}
 	switch len(headers) {
 	case 0:
 		return nil
 	case 1:
 	default:
-		return refuseWith(http.StatusBadRequest, errInvalidRequest, "the Authorization header is given twice")
+		return newRefusal(http.StatusBadRequest, errInvalidRequest, "the Authorization header is given twice")
 	}
 	f.basic = true
-	bad := refuseWith(http.StatusUnauthorized, errInvalidClient, "the Authorization header is not Basic with a client_id and an empty secret")
+	bad := newRefusal(http.StatusUnauthorized, errInvalidClient, "the Authorization header is not Basic with a client_id and an empty secret")
 	id, secret, ok := (&http.Request{Header: http.Header{"Authorization": headers}}).BasicAuth()
 	if !ok || secret != "" {
 		return bad.challenge(true)
@@ -146,7 +146,7 @@ func (f *form) authenticate(headers []string) *refusal {
 		return bad.challenge(true)
 	}
 	if f.client != "" && f.client != id {
-		return refuseWith(http.StatusBadRequest, errInvalidRequest, "client_id and the Authorization header differ")
+		return newRefusal(http.StatusBadRequest, errInvalidRequest, "client_id and the Authorization header differ")
 	}
 	f.client = id
 	return nil

@@ -28,15 +28,15 @@ type refreshRow struct {
 }
 
 // A verdict is what becomes of a code or a refresh token that a client presents.
-type verdict int
+type outcome int
 
 const (
-	refuse verdict = iota // and change nothing
-	count                 // refuse, and count the try
-	burn                  // refuse, and it never works again
-	revoke                // refuse, and the grant ends with all its tokens
-	accept                // issue tokens
-	again                 // accept, with the same successor as before
+	refuse       outcome = iota // and change nothing
+	countFailure                // refuse, and count the try
+	invalidate                  // refuse, and it never works again
+	revoke                      // refuse, and the grant ends with all its tokens
+	accept                      // issue tokens
+	reissue                     // accept, with the same successor as before
 )
 
 // redemption is what a client presents with a code.
@@ -45,20 +45,20 @@ type redemption struct {
 	resources                  []string
 }
 
-// judgeCode decides about the redemption of a code. Only who could redeem it can betray its grant by redeeming it
+// checkCode decides about the redemption of a code. Only who could redeem it can betray its grant by redeeming it
 // twice: a code alone, picked up from a log, is not enough to end somebody's access.
-func judgeCode(row codeRow, r redemption, now time.Time) (verdict, *oauthError) {
+func checkCode(row codeRow, r redemption, now time.Time) (outcome, *oauthError) {
 	bad := &oauthError{errInvalidGrant, "the code is unknown, used or expired, or was issued for another client, redirect or verifier"}
 	valid := row.client == r.client && (r.redirect == "" || row.redirect == r.redirect) && verifies(r.verifier, row.challenge)
 	switch {
 	case !row.used.IsZero() && valid:
 		return revoke, bad
-	case !row.used.IsZero(), !now.Before(row.expires), row.tries >= wrongTries:
+	case !row.used.IsZero(), !now.Before(row.expires), row.tries >= maxCodeFailures:
 		return refuse, bad
-	case !valid && row.tries+1 >= wrongTries:
-		return burn, bad
+	case !valid && row.tries+1 >= maxCodeFailures:
+		return invalidate, bad
 	case !valid:
-		return count, bad
+		return countFailure, bad
 	}
 	for _, r := range r.resources {
 		if !coversAny(row.resource, r) {
@@ -86,10 +86,10 @@ type renewal struct {
 	resources     []string
 }
 
-// judgeRefresh decides about the use of a refresh token. Its second use means that somebody else has it too, and
+// checkRefresh decides about the use of a refresh token. Its second use means that somebody else has it too, and
 // nobody can tell who: the grant ends (RFC 9700, section 4.14.2), except within the grace and as long as the successor
 // is not used, where the client may have missed the answer.
-func judgeRefresh(row refreshRow, r renewal, now time.Time, grace time.Duration, successorUnused bool) (verdict, *oauthError) {
+func checkRefresh(row refreshRow, r renewal, now time.Time, grace time.Duration, successorUnused bool) (outcome, *oauthError) {
 	bad := &oauthError{errInvalidGrant, "the refresh token is unknown, used, expired or revoked, or was issued to another client"}
 	ok := accept
 	switch {
@@ -99,7 +99,7 @@ func judgeRefresh(row refreshRow, r renewal, now time.Time, grace time.Duration,
 		return refuse, bad
 	case row.used.IsZero():
 	case grace > 0 && successorUnused && now.Sub(row.used) < grace: // which a clock ahead of ours makes negative
-		ok = again
+		ok = reissue
 	default:
 		return revoke, bad
 	}

@@ -15,19 +15,19 @@ func TestVerdictsOnCodes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*codeRow, *redemption)
-		want   verdict
+		want   outcome
 		code   string
 	}{
 		{"good", func(*codeRow, *redemption) {}, accept, ""},
 		{"without a redirect", func(_ *codeRow, r *redemption) { r.redirect = "" }, accept, ""},
-		{"narrowed to a resource", func(_ *codeRow, r *redemption) { r.resources = []string{doorURL} }, accept, ""},
+		{"narrowed to a resource", func(_ *codeRow, r *redemption) { r.resources = []string{signedInURL} }, accept, ""},
 		{"widened to a resource", func(_ *codeRow, r *redemption) { r.resources = []string{apiURL} }, refuse, errInvalidTarget},
-		{"another client", func(_ *codeRow, r *redemption) { r.client = "d" }, count, errInvalidGrant},
-		{"another redirect", func(_ *codeRow, r *redemption) { r.redirect += "/" }, count, errInvalidGrant},
-		{"wrong verifier", func(_ *codeRow, r *redemption) { r.verifier = strings.Repeat("a", 43) }, count, errInvalidGrant},
-		{"the challenge as verifier", func(_ *codeRow, r *redemption) { r.verifier = challenge }, count, errInvalidGrant},
-		{"a short verifier", func(_ *codeRow, r *redemption) { r.verifier = verifier[:42] }, count, errInvalidGrant},
-		{"the last wrong try", func(row *codeRow, r *redemption) { row.tries = 4; r.client = "d" }, burn, errInvalidGrant},
+		{"another client", func(_ *codeRow, r *redemption) { r.client = "d" }, countFailure, errInvalidGrant},
+		{"another redirect", func(_ *codeRow, r *redemption) { r.redirect += "/" }, countFailure, errInvalidGrant},
+		{"wrong verifier", func(_ *codeRow, r *redemption) { r.verifier = strings.Repeat("a", 43) }, countFailure, errInvalidGrant},
+		{"the challenge as verifier", func(_ *codeRow, r *redemption) { r.verifier = challenge }, countFailure, errInvalidGrant},
+		{"a short verifier", func(_ *codeRow, r *redemption) { r.verifier = verifier[:42] }, countFailure, errInvalidGrant},
+		{"the last wrong try", func(row *codeRow, r *redemption) { row.tries = 4; r.client = "d" }, invalidate, errInvalidGrant},
 		{"good after four wrong tries", func(row *codeRow, _ *redemption) { row.tries = 4 }, accept, ""},
 		{"good after five wrong tries", func(row *codeRow, _ *redemption) { row.tries = 5 }, refuse, errInvalidGrant},
 		{"expired", func(row *codeRow, _ *redemption) { row.expires = now }, refuse, errInvalidGrant},
@@ -40,7 +40,7 @@ func TestVerdictsOnCodes(t *testing.T) {
 			t.Parallel()
 			row, r := row, good
 			c.change(&row, &r)
-			got, refusal := judgeCode(row, r, now)
+			got, refusal := checkCode(row, r, now)
 			if got != c.want || (refusal == nil) != (c.code == "") || refusal != nil && refusal.code != c.code {
 				t.Errorf("got %v %v, want %v %s", got, refusal, c.want, c.code)
 			}
@@ -57,7 +57,7 @@ func TestVerdictsOnRefreshTokens(t *testing.T) {
 		change func(*refreshRow, *renewal)
 		grace  time.Duration
 		unused bool
-		want   verdict
+		want   outcome
 		code   string
 	}{
 		{"good", func(*refreshRow, *renewal) {}, 0, false, accept, ""},
@@ -70,7 +70,7 @@ func TestVerdictsOnRefreshTokens(t *testing.T) {
 		{"end of the grant", func(row *refreshRow, _ *renewal) { row.ends = now }, 0, false, refuse, errInvalidGrant},
 		{"used", func(row *refreshRow, _ *renewal) { row.used = now }, 0, false, revoke, errInvalidGrant},
 		{"used, no grace", func(row *refreshRow, _ *renewal) { row.used = now }, 0, true, revoke, errInvalidGrant},
-		{"used within the grace", func(row *refreshRow, _ *renewal) { row.used = now.Add(-time.Second + 1) }, time.Second, true, again, ""},
+		{"used within the grace", func(row *refreshRow, _ *renewal) { row.used = now.Add(-time.Second + 1) }, time.Second, true, reissue, ""},
 		{"used at the end of the grace", func(row *refreshRow, _ *renewal) { row.used = now.Add(-time.Second) }, time.Second, true, revoke, errInvalidGrant},
 		{"used within the grace, its successor too", func(row *refreshRow, _ *renewal) { row.used = now }, time.Second, false, revoke, errInvalidGrant},
 	} {
@@ -78,7 +78,7 @@ func TestVerdictsOnRefreshTokens(t *testing.T) {
 			t.Parallel()
 			row, r := row, renewal{client: "c"}
 			c.change(&row, &r)
-			got, refusal := judgeRefresh(row, r, now, c.grace, c.unused)
+			got, refusal := checkRefresh(row, r, now, c.grace, c.unused)
 			if got != c.want || (refusal == nil) != (c.code == "") || refusal != nil && refusal.code != c.code {
 				t.Errorf("got %v %v, want %v %s", got, refusal, c.want, c.code)
 			}
@@ -101,8 +101,8 @@ func FuzzRefreshVerdict(f *testing.F) {
 			row.used = now.Add(-time.Duration(used))
 		}
 		r := renewal{client: client, scope: scope, resources: []string{asked}}
-		v, refusal := judgeRefresh(row, r, now, time.Duration(grace), unused)
-		if (v == accept || v == again) != (refusal == nil) {
+		v, refusal := checkRefresh(row, r, now, time.Duration(grace), unused)
+		if (v == accept || v == reissue) != (refusal == nil) {
 			t.Fatalf("verdict %v with %v", v, refusal)
 		}
 		if refusal != nil {
@@ -111,7 +111,7 @@ func FuzzRefreshVerdict(f *testing.F) {
 		if owner != client || expires <= 0 || ends <= 0 || !within(scope, granted) || !coversAny(resource, asked) {
 			t.Fatalf("accepted: %+v for %+v", row, r)
 		}
-		if used != 0 && (v != again || !unused || grace <= 0) {
+		if used != 0 && (v != reissue || !unused || grace <= 0) {
 			t.Fatalf("a used token is accepted: %+v", row)
 		}
 	})

@@ -18,7 +18,7 @@ func TestNothingInClear(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db := storetest.Open(t, store.Config{Dir: dir})
-	d := newDesk(t, db)
+	d := newFixture(t, db)
 	d.session.ID = newSecret("session_")
 	secrets := []string{d.session.ID}
 	_, challenge := pkce()
@@ -31,7 +31,7 @@ func TestNothingInClear(t *testing.T) {
 			continue // a code that is not redeemed
 		}
 		a := d.token(p)
-		tokens := pass{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
+		tokens := signedInClient{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
 		next := d.renew(tokens)
 		d.wantGood("a token", next.access, apiURL, true)
 		secrets = append(secrets, tokens.access, tokens.refresh, next.access, next.refresh)
@@ -47,9 +47,9 @@ func TestNothingInClear(t *testing.T) {
 		}
 	}
 	// An error of ours is logged, too.
-	closed := newDesk(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
+	closed := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}))
 	closed.cfg.DB.Close()
-	p := pass{"client_1", "", newSecret(refreshPrefix)}
+	p := signedInClient{"client_1", "", newSecret(refreshPrefix)}
 	if a := closed.token(p.renewal()); a.status != 500 {
 		t.Errorf("a closed database: got %d %s, want 500", a.status, a.body)
 	}

@@ -56,11 +56,11 @@ func (l RegistrationLimit) complete() (RegistrationLimit, error) {
 
 // Limits that are not to be set: who keeps to the contract is far below them.
 var (
-	failuresOfHost = ratelimit.Quota{Burst: 120, Rate: 60, Per: time.Minute} // of requests at the token and revocation endpoints
-	failuresOfSite = ratelimit.Quota{Burst: siteHosts * 120, Rate: siteHosts * 60, Per: time.Minute}
-	refreshes      = ratelimit.PerHour(60)  // of one grant, whose access tokens last half an hour
-	questions      = ratelimit.PerHour(200) // put to one account, or answered for it
-	questionsOfDay = ratelimit.PerDay(600)
+	failureQuota     = ratelimit.Quota{Burst: 120, Rate: 60, Per: time.Minute} // of requests at the token and revocation endpoints
+	failuresOfSite   = ratelimit.Quota{Burst: siteHosts * 120, Rate: siteHosts * 60, Per: time.Minute}
+	refreshQuota     = ratelimit.PerHour(60)  // of one grant, whose access tokens last half an hour
+	interactionQuota = ratelimit.PerHour(200) // put to one account, or answered for it
+	questionsOfDay   = ratelimit.PerDay(600)
 )
 
 // limits are what one may ask of the server. Those that are nil hold nobody up.
@@ -69,7 +69,7 @@ type limits struct {
 	registrations ratelimit.Layers
 	failures      ratelimit.Layers
 	refreshes     *ratelimit.Policy
-	questions     []*ratelimit.Policy
+	interactions  []*ratelimit.Policy
 	day           ratelimit.Shared
 	unused        int
 	uncounted     atomic.Int64 // registrations here that cannot make the unused clients too many
@@ -86,17 +86,17 @@ func newLimits(l RegistrationLimit, now func() time.Time) (*limits, error) {
 			Site: ratelimit.NewPolicy("registrations-network", ratelimit.Quota{Burst: siteHosts * l.Burst, Rate: siteHosts * l.PerHour, Per: time.Hour}),
 		},
 		failures: ratelimit.Layers{
-			Host: ratelimit.NewPolicy("failures", failuresOfHost),
+			Host: ratelimit.NewPolicy("failures", failureQuota),
 			Site: ratelimit.NewPolicy("failures-network", failuresOfSite),
 		},
-		refreshes: ratelimit.NewPolicy("refreshes", refreshes),
-		questions: []*ratelimit.Policy{
-			ratelimit.NewPolicy("authorizations", questions), ratelimit.NewPolicy("authorizations-day", questionsOfDay),
+		refreshes: ratelimit.NewPolicy("refreshes", refreshQuota),
+		interactions: []*ratelimit.Policy{
+			ratelimit.NewPolicy("authorizations", interactionQuota), ratelimit.NewPolicy("authorizations-day", questionsOfDay),
 		},
 		day:    ratelimit.PerDayShared("registrations", l.PerDay),
 		unused: l.Unused,
 	}
-	policies := slices.Concat(ls.registrations.Policies(), ls.failures.Policies(), ls.questions, []*ratelimit.Policy{ls.refreshes})
+	policies := slices.Concat(ls.registrations.Policies(), ls.failures.Policies(), ls.interactions, []*ratelimit.Policy{ls.refreshes})
 	ls.limiter = ratelimit.New(maxBuckets, now, policies...)
 	return ls, nil
 }
@@ -122,22 +122,22 @@ func (e *limitError) Error() string { return e.text }
 func (e *limitError) write(w http.ResponseWriter) {
 	ratelimit.WriteHeader(w.Header(), e.draw)
 	ratelimit.WriteRetryAfter(w.Header(), e.wait)
-	refuseWith(http.StatusTooManyRequests, errTooManyRequests, e.text).write(w)
+	newRefusal(http.StatusTooManyRequests, errTooManyRequests, e.text).write(w)
 }
 
-// unregistered is what a client can do that cannot register.
-const unregistered = "wait the seconds in Retry-After, or use the URL of a client metadata document as client_id, which needs no registration"
+// registrationHint is what a client can do that cannot register.
+const registrationHint = "wait the seconds in Retry-After, or use the URL of a client metadata document as client_id, which needs no registration"
 
-// charged serves an endpoint at which failures are what costs: guesses, floods of what is malformed. A good request gives
+// limitFailures serves an endpoint at which failures are what costs: guesses, floods of what is malformed. A good request gives
 // back what it drew, so that a host with many users is held by their mistakes only.
-func (s *Server) charged(serve func(http.ResponseWriter, *http.Request) (good bool)) http.HandlerFunc {
+func (s *Server) limitFailures(serve func(http.ResponseWriter, *http.Request) (good bool)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.limits == nil {
 			serve(w, r)
 			return
 		}
 		l := s.limits.limiter
-		draws := l.Draws(make([]ratelimit.Draw, 0, 2), s.limits.failures, s.cfg.Address(r), 1)
+		draws := l.Draws(make([]ratelimit.Draw, 0, 2), s.limits.failures, s.cfg.ClientIP(r), 1)
 		if refused := l.Take(draws); refused != nil {
 			errLimited(*refused, "").write(w)
 			return
@@ -164,13 +164,13 @@ func (l *limits) refresh(drawn *onceDrawn, grant string) error {
 	return nil
 }
 
-// ask draws one question to an account, or its answer without asking: each leads to rows, some of which last long. It
+// interaction draws one question to an account, or its answer without asking: each leads to rows, some of which last long. It
 // fails with [fault.RateLimited].
-func (l *limits) ask(account string) error {
+func (l *limits) interaction(account string) error {
 	if l == nil {
 		return nil
 	}
-	if refused := l.draw(account, l.questions...); refused != nil {
+	if refused := l.draw(account, l.interactions...); refused != nil {
 		return fault.New(fault.RateLimited, "Applications have asked for access to this account very often").
 			WithHint("try again later").WithRetry(refused.Wait())
 	}
@@ -200,15 +200,15 @@ func (l *limits) registerForAll(ctx context.Context, tx store.Tx, from netip.Add
 		return store.Bucket(ctx, tx, name, draw)
 	})
 	if refused, ok := errors.AsType[*ratelimit.RefusedError](err); ok {
-		return errLimited(refused.Draw, unregistered)
+		return errLimited(refused.Draw, registrationHint)
 	}
 	return err
 }
 
-// makeRoom removes the oldest of the clients that were never used, where there are too many for another. A client that
+// evictUnused removes the oldest of the clients that were never used, where there are too many for another. A client that
 // somebody may be about to use stays: for [UnusedGrace], and while a question about it or a code for it is open. Where
 // that leaves no room it fails with a *limitError.
-func (l *limits) makeRoom(ctx context.Context, tx store.Tx, now time.Time) error {
+func (l *limits) evictUnused(ctx context.Context, tx store.Tx, now time.Time) error {
 	if l.uncounted.Add(-1) >= 0 {
 		return nil
 	}
@@ -237,7 +237,7 @@ func (l *limits) makeRoom(ctx context.Context, tx store.Tx, now time.Time) error
 		return nil
 	}
 	wait := max(time.Minute, store.Time(oldest).Add(UnusedGrace).Sub(now))
-	return &limitError{text: "too many clients registered within the hour and were not used; " + unregistered, wait: wait}
+	return &limitError{text: "too many clients registered within the hour and were not used; " + registrationHint, wait: wait}
 }
 
 // connectionAddress is the other end of the connection.

@@ -16,7 +16,7 @@ import (
 )
 
 // registerFrom registers a client from an address.
-func (d *desk) registerFrom(address string) answer {
+func (d *fixture) registerFrom(address string) answer {
 	d.Helper()
 	r := httptest.NewRequest(http.MethodPost, registerPath, strings.NewReader(`{"redirect_uris":["https://app.example/cb"]}`))
 	r.Header.Set("Content-Type", "application/json")
@@ -30,7 +30,7 @@ func limited(l RegistrationLimit) func(*Config) {
 }
 
 // wantLimited holds an answer against a refusal that says which limit it was and when to come again.
-func (d *desk) wantLimited(what string, a answer, says string, wait string) {
+func (d *fixture) wantLimited(what string, a answer, says string, wait string) {
 	d.Helper()
 	d.wantError(what, a, http.StatusTooManyRequests, errTooManyRequests)
 	if !strings.Contains(a.get("error_description"), says) || a.header.Get("Retry-After") != wait {
@@ -41,7 +41,7 @@ func (d *desk) wantLimited(what string, a answer, says string, wait string) {
 // A /48 holds 65 536 networks of the size that one subscriber has: together they may do what four may.
 func TestRegistrationsOfOneSite(t *testing.T) {
 	t.Parallel()
-	d := lite(t, limited(RegistrationLimit{}))
+	d := newSQLiteFixture(t, limited(RegistrationLimit{}))
 	accepted := 0
 	var last answer
 	for i := range 200 {
@@ -63,7 +63,7 @@ func TestRegistrationsOfADay(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		limit := limited(RegistrationLimit{PerDay: 20})
-		servers := []*desk{newDesk(t, storetest.Open(t, cfg), limit), newDesk(t, storetest.Open(t, cfg), limit)}
+		servers := []*fixture{newFixture(t, storetest.Open(t, cfg), limit), newFixture(t, storetest.Open(t, cfg), limit)}
 		n := 0
 		register := func(block int) answer {
 			n++
@@ -104,7 +104,7 @@ func TestRegistrationsOfADay(t *testing.T) {
 // What costs no row does not draw from what is everybody's.
 func TestRefusedRegistrationsCostTheAskerOnly(t *testing.T) {
 	t.Parallel()
-	d := lite(t, limited(RegistrationLimit{PerDay: 1}))
+	d := newSQLiteFixture(t, limited(RegistrationLimit{PerDay: 1}))
 	for range 20 {
 		r := httptest.NewRequest(http.MethodPost, registerPath, strings.NewReader(`{}`))
 		r.Header.Set("Content-Type", "application/json")
@@ -121,7 +121,7 @@ func TestRefusedRegistrationsCostTheAskerOnly(t *testing.T) {
 // person may be reading the question, and none that is in use.
 func TestUnusedClientsMakeRoom(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		there := func(what, id string, want bool) {
 			t.Helper()
 			if _, err := d.client(t.Context(), id, netip.Addr{}); (err == nil) != want {
@@ -177,7 +177,7 @@ func TestNegativeLimitsAreRefused(t *testing.T) {
 // A host with many networks cannot guess without end, and who makes no mistakes gets through all the while.
 func TestFailuresOfASite(t *testing.T) {
 	t.Parallel()
-	d := lite(t, limited(RegistrationLimit{}))
+	d := newSQLiteFixture(t, limited(RegistrationLimit{}))
 	guess := func(address string, p url.Values) answer {
 		r := httptest.NewRequest(http.MethodPost, tokenPath, strings.NewReader(p.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -196,7 +196,7 @@ func TestFailuresOfASite(t *testing.T) {
 		t.Errorf("got %d failures, want 480", failures)
 	}
 	d.wantLimited("one more", last, `"failures-network"`, "1")
-	p := d.pass(nil)
+	p := d.signInClient(nil)
 	for i := range 200 { // more than may fail, and all of them good
 		code := d.code(nil)
 		if a := guess("2001:db8:2::1", code); a.status != http.StatusOK {
@@ -211,7 +211,7 @@ func TestFailuresOfASite(t *testing.T) {
 
 func TestAskingWithoutEndIsLimited(t *testing.T) {
 	t.Parallel()
-	d := lite(t, limited(RegistrationLimit{}))
+	d := newSQLiteFixture(t, limited(RegistrationLimit{}))
 	_, challenge := pkce()
 	p := params(d.register(appRedirect), appRedirect, challenge, nil)
 	asked := 0

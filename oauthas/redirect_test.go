@@ -122,7 +122,7 @@ func TestSchemesThatNoConfigurationAllows(t *testing.T) {
 // TestRedirectTricks sends authorization requests with redirects that look like the registered ones.
 func TestRedirectTricks(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	client := d.register("https://app.example/cb", "http://127.0.0.1:8000/cb", "http://localhost/cb", "cursor://anysphere/cb")
 	_, challenge := pkce()
 	for _, c := range []struct {

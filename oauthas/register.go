@@ -47,7 +47,7 @@ var (
 
 // serveRegister is the registration endpoint (RFC 7591, section 3).
 func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
-	from := s.cfg.Address(r)
+	from := s.cfg.ClientIP(r)
 	if s.limits != nil {
 		if refused := s.limits.register(from); refused != nil {
 			refused.write(w)
@@ -55,7 +55,7 @@ func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		refuseWith(http.StatusBadRequest, errInvalidMetadata, "the body must be application/json").write(w)
+		newRefusal(http.StatusBadRequest, errInvalidMetadata, "the body must be application/json").write(w)
 		return
 	}
 	body, refused := readBody(w, r)
@@ -71,7 +71,7 @@ func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 		refusal = s.checkMetadata(m)
 	}
 	if refusal != nil {
-		refuseWith(http.StatusBadRequest, refusal.code, refusal.description).write(w)
+		newRefusal(http.StatusBadRequest, refusal.code, refusal.description).write(w)
 		return
 	}
 	now := s.cfg.Now()
@@ -97,7 +97,7 @@ func (s *Server) insertClient(ctx context.Context, c client, from netip.Addr, no
 			if err := s.limits.registerForAll(ctx, tx, from, now); err != nil {
 				return err
 			}
-			if err := s.limits.makeRoom(ctx, tx, now); err != nil {
+			if err := s.limits.evictUnused(ctx, tx, now); err != nil {
 				return err
 			}
 		}

@@ -17,7 +17,7 @@ import (
 
 func TestRegistration(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		a := d.post(registerPath, "application/json; charset=utf-8",
 			`{"redirect_uris":["https://app.example/cb","cursor://x/cb"],"client_name":"Ember \u2013 <b>","scope":"openid","jwks":{},"x":[1],"software_id":"e"}`)
 		if a.status != http.StatusCreated || a.header.Get("Cache-Control") != "no-store" {
@@ -44,7 +44,7 @@ func TestRegistration(t *testing.T) {
 
 func TestRegistrationsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	good := `"redirect_uris":["https://app.example/cb"]`
 	for _, c := range []struct {
 		name, body string
@@ -89,7 +89,7 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 
 func TestRegistrationFlood(t *testing.T) {
 	t.Parallel()
-	d := lite(t, func(c *Config) { c.NoLimits = false })
+	d := newSQLiteFixture(t, func(c *Config) { c.NoLimits = false })
 	from := func(address string) answer {
 		r := httptest.NewRequest(http.MethodPost, registerPath, strings.NewReader(`{"redirect_uris":["https://app.example/cb"]}`))
 		r.Header.Set("Content-Type", "application/json")
@@ -130,7 +130,7 @@ func TestRegistrationFlood(t *testing.T) {
 // A client that was registered while its name was taken is shown without it.
 func TestNamesOfEarlierClientsAreNotShown(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		for name, want := range map[string]string{"ɴᴀᴍᴇᴡʜᴀʀꜰ": "", "Gооgle": "", "Ember": "Ember"} {
 			id := store.NewID("client")
 			err := d.cfg.DB.Tx(t.Context(), func(tx store.Tx) error {

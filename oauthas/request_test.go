@@ -9,7 +9,7 @@ import (
 
 func testAudience(t testing.TB) audience {
 	t.Helper()
-	a, err := newAudience(issuer, []string{issuer, apiURL, mcpURL, doorURL, away})
+	a, err := newAudience(issuer, []string{issuer, apiURL, mcpURL, signedInURL, away})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,19 +113,19 @@ func TestWhereTokensAreGood(t *testing.T) {
 		granted string
 		good    []string
 	}{
-		{issuer, []string{issuer, apiURL, mcpURL, doorURL, apiURL + "x"}}, // everything below the base
+		{issuer, []string{issuer, apiURL, mcpURL, signedInURL, apiURL + "x"}}, // everything below the base
 		{apiURL, []string{apiURL}},
-		{mcpURL, []string{mcpURL, doorURL}},
-		{doorURL, []string{mcpURL, doorURL}},
+		{mcpURL, []string{mcpURL, signedInURL}},
+		{signedInURL, []string{mcpURL, signedInURL}},
 		{away, []string{away, away + "/signed-in"}},
-		{apiURL + " " + mcpURL, []string{apiURL, mcpURL, doorURL}},
+		{apiURL + " " + mcpURL, []string{apiURL, mcpURL, signedInURL}},
 	} {
-		for _, target := range []string{issuer, apiURL, mcpURL, doorURL, away, away + "/signed-in", issuer + ".evil", apiURL + "x", "https://evil.example/api"} {
+		for _, target := range []string{issuer, apiURL, mcpURL, signedInURL, away, away + "/signed-in", issuer + ".evil", apiURL + "x", "https://evil.example/api"} {
 			want := false
 			for _, g := range c.good {
 				want = want || g == target
 			}
-			if got := a.good(c.granted, target); got != want {
+			if got := a.accepts(c.granted, target); got != want {
 				t.Errorf("a token for %q at %s: got %v, want %v", c.granted, target, got, want)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // rows counts the rows of a table.
-func (d *desk) rows(table string) (n int) {
+func (d *fixture) rows(table string) (n int) {
 	d.Helper()
 	err := d.cfg.DB.Read(d.Context(), func(tx store.Tx) error {
 		return tx.QueryRow(d.Context(), `SELECT COUNT(*) FROM `+table).Scan(&n)
@@ -22,7 +22,7 @@ func (d *desk) rows(table string) (n int) {
 	return n
 }
 
-func (d *desk) mustSweep() {
+func (d *fixture) mustSweep() {
 	d.Helper()
 	if err := sweep.New(sweep.Config{DB: d.cfg.DB, Rules: append(Retention(), sweep.Store()...), Now: d.cfg.Now}).Pass(d.Context()); err != nil {
 		d.Fatal(err)
@@ -31,10 +31,10 @@ func (d *desk) mustSweep() {
 
 func TestUnusedClientsAreRemoved(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		unused := d.register(appRedirect)
-		p := d.pass(nil)
-		revoked := d.pass(nil)
+		p := d.signInClient(nil)
+		revoked := d.signInClient(nil)
 		want := func(when, client string, want bool) {
 			t.Helper()
 			d.mustSweep()
@@ -63,8 +63,8 @@ func TestUnusedClientsAreRemoved(t *testing.T) {
 
 func TestWhatIsOverIsRemoved(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
-		p := d.pass(nil)
+	each(t, func(t *testing.T, d *fixture) {
+		p := d.signInClient(nil)
 		for range 3 {
 			p = d.renew(p)
 		}

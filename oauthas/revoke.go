@@ -23,7 +23,7 @@ func (s *Server) serveRevoke(w http.ResponseWriter, r *http.Request) (good bool)
 	}
 	token := f.values.Get("token")
 	if token == "" {
-		refuseWith(http.StatusBadRequest, errInvalidRequest, "token is missing").write(w)
+		newRefusal(http.StatusBadRequest, errInvalidRequest, "token is missing").write(w)
 		return false
 	}
 	ended, err := s.revokeToken(r.Context(), token, f.client)
@@ -63,7 +63,7 @@ func (s *Server) revokeToken(ctx context.Context, token, client string) (ended b
 				return err
 			}
 			event = &Event{row.account, GrantRevoked, clientLabel(row.clientName, row.client), row.grant}
-			return s.end(ctx, tx, row.grant, row.client, s.cfg.Now())
+			return s.endGrant(ctx, tx, row.grant, row.client, s.cfg.Now())
 		}
 		return nil
 	})
@@ -71,9 +71,9 @@ func (s *Server) revokeToken(ctx context.Context, token, client string) (ended b
 		return false, fmt.Errorf("revoke a token: %w", err)
 	}
 	if forget {
-		s.Forget()
+		s.FlushTokenCache()
 	}
-	s.happened(ctx, event)
+	s.emit(ctx, event)
 	return forget || event != nil, nil
 }
 
@@ -97,7 +97,7 @@ func (s *Server) Grants(ctx context.Context, accountID string) ([]Grant, error) 
 		var scope, resource string
 		var created, used, expires int64
 		err = rows.Scan(&g.ID, &g.ClientID, &g.ClientName, &g.RedirectURI, &scope, &resource, &created, &used, &expires)
-		g.ClientName, g.ClientHost = s.shown(g.ClientName), documentHost(g.ClientID)
+		g.ClientName, g.ClientHost = s.displayName(g.ClientName), documentHost(g.ClientID)
 		g.Scopes, g.Resources = strings.Fields(scope), strings.Fields(resource)
 		g.Created, g.LastUsed, g.Expires = store.Time(created), store.Time(used), store.Time(expires)
 		return g, err
@@ -135,10 +135,10 @@ func (s *Server) RevokeGrant(ctx context.Context, accountID, grantID string) err
 			return err
 		}
 		event = &Event{accountID, GrantRevoked, clientLabel(name, client), grantID}
-		if err := forgetClient(ctx, tx, accountID, client); err != nil {
+		if err := deleteClientState(ctx, tx, accountID, client); err != nil {
 			return err
 		}
-		return s.end(ctx, tx, grantID, client, s.cfg.Now())
+		return s.endGrant(ctx, tx, grantID, client, s.cfg.Now())
 	})
 	if err != nil {
 		return fmt.Errorf("revoke a grant: %w", err)
@@ -146,7 +146,7 @@ func (s *Server) RevokeGrant(ctx context.Context, accountID, grantID string) err
 	if event == nil {
 		return errNoGrant()
 	}
-	s.happened(ctx, event)
+	s.emit(ctx, event)
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (s *Server) RemoveAll(ctx context.Context, tx store.Tx, accountID string) e
 // password changes. Tokens that were checked within [Staleness] are accepted until that is over; to end them at once
 // in this process, call [Server.Forget] after the commit.
 func (s *Server) RevokeAll(ctx context.Context, tx store.Tx, accountID string) error {
-	if err := forgetAccount(ctx, tx, accountID, s.cfg.Now()); err != nil {
+	if err := deleteAccountState(ctx, tx, accountID, s.cfg.Now()); err != nil {
 		return fmt.Errorf("revoke all grants: %w", err)
 	}
 	return nil

@@ -41,8 +41,8 @@ const (
 	InteractionLife = 10 * time.Minute   // between the question and the answer
 )
 
-// wrongTries is the number of failed redemptions after which a code is burnt.
-const wrongTries = 5
+// maxCodeFailures is the number of failed redemptions after which a code is burnt.
+const maxCodeFailures = 5
 
 // Bounds on what one person, or a client that one person trusts, can make us keep.
 const (
@@ -72,7 +72,7 @@ type Config struct {
 
 	Registrations RegistrationLimit              // see also NoLimits
 	NoLimits      bool                           // registration and fetches of documents without a limit
-	Address       func(*http.Request) netip.Addr // of the client, for the limits; nil: the connection's
+	ClientIP      func(*http.Request) netip.Addr // of the client, for the limits; nil: the connection's
 	Record        func(context.Context, Event)   // is told what happened to an account's grants; nil: nobody is
 	Logger        *slog.Logger                   // nil: nothing is logged
 }
@@ -109,12 +109,12 @@ type Server struct {
 	rules     redirectRules
 	audience  audience
 	ownNames  []string // skeletons that no client may call itself
-	documents *documents
+	documents *documentCache
 	limits    *limits // nil: none
 	handler   http.Handler
 
-	tokens     *cache.Cache[digest, known] // good access tokens
-	generation atomic.Uint64               // counts revocations here; entries of tokens from before do not count
+	tokens     *cache.Cache[digest, cachedToken] // good access tokens
+	generation atomic.Uint64                     // counts revocations here; entries of tokens from before do not count
 }
 
 // New returns a server. It refuses an issuer that is not an
@@ -135,8 +135,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Record == nil {
 		cfg.Record = func(context.Context, Event) {}
 	}
-	if cfg.Address == nil {
-		cfg.Address = connectionAddress
+	if cfg.ClientIP == nil {
+		cfg.ClientIP = connectionAddress
 	}
 	if cfg.Fetch == nil {
 		cfg.Fetch = DocumentClient(nil, nil)
@@ -158,9 +158,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		rules:    rules,
 		audience: audience,
 		ownNames: ownNames(issuer),
-		tokens:   cache.New(cache.Config[digest, known]{Entries: cachedTokens, Now: cfg.Now}),
+		tokens:   cache.New(cache.Config[digest, cachedToken]{Entries: cachedTokens, Now: cfg.Now}),
 	}
-	s.documents = newDocuments(cfg.Fetch, cfg.NoLimits, cfg.Now, s.checkDocument)
+	s.documents = newDocumentCache(cfg.Fetch, cfg.NoLimits, cfg.Now, s.checkDocument)
 	if !cfg.NoLimits {
 		if s.limits, err = newLimits(cfg.Registrations, cfg.Now); err != nil {
 			return nil, err

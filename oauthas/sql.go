@@ -43,8 +43,8 @@ func insertInteraction(ctx context.Context, tx store.Tx, hash, session digest, a
 	return err
 }
 
-// keepInteractions removes the oldest interactions of a session beyond the number to keep.
-func keepInteractions(ctx context.Context, tx store.Tx, session digest, keep int) error {
+// trimInteractions removes the oldest interactions of a session beyond the number to keep.
+func trimInteractions(ctx context.Context, tx store.Tx, session digest, keep int) error {
 	_, err := tx.Exec(ctx, `
 		DELETE FROM oauth_interactions WHERE session = $1 AND hash NOT IN (
 			SELECT hash FROM oauth_interactions WHERE session = $1 ORDER BY expires_at DESC LIMIT $2)`, session[:], keep)
@@ -95,7 +95,7 @@ func selectCode(ctx context.Context, tx store.Tx, hash digest) (c codeRow, err e
 	return c, err
 }
 
-func countTry(ctx context.Context, tx store.Tx, hash digest) error {
+func countCodeFailure(ctx context.Context, tx store.Tx, hash digest) error {
 	_, err := tx.Exec(ctx, `UPDATE oauth_codes SET tries = tries + 1 WHERE hash = $1`, hash[:])
 	return err
 }
@@ -115,8 +115,8 @@ func insertGrant(ctx context.Context, tx store.Tx, c codeRow, now time.Time) err
 	return err
 }
 
-// keepGrants ends the grants of a client of the account that were used longest ago, beyond the number to keep.
-func keepGrants(ctx context.Context, tx store.Tx, account, client string, keep int) error {
+// trimGrants ends the grants of a client of the account that were used longest ago, beyond the number to keep.
+func trimGrants(ctx context.Context, tx store.Tx, account, client string, keep int) error {
 	_, err := tx.Exec(ctx, `
 		DELETE FROM oauth_grants WHERE account_id = $1 AND client_id = $2 AND id NOT IN (
 			SELECT id FROM oauth_grants WHERE account_id = $1 AND client_id = $2 ORDER BY used_at DESC, id DESC LIMIT $3)`,
@@ -184,9 +184,9 @@ func accessClient(ctx context.Context, tx store.Tx, hash digest) (client string,
 	return client, err
 }
 
-// forgetClient removes what would let a client of the account go on without asking: remembered consent, open
+// deleteClientState removes what would let a client of the account go on without asking: remembered consent, open
 // questions, and codes that are not redeemed.
-func forgetClient(ctx context.Context, tx store.Tx, account, client string) error {
+func deleteClientState(ctx context.Context, tx store.Tx, account, client string) error {
 	for _, query := range []string{
 		`DELETE FROM oauth_consents WHERE account_id = $1 AND client_id = $2`,
 		`DELETE FROM oauth_interactions WHERE account_id = $1 AND client_id = $2`,
@@ -199,8 +199,8 @@ func forgetClient(ctx context.Context, tx store.Tx, account, client string) erro
 	return nil
 }
 
-// forgetAccount removes everything that lets any client act for the account.
-func forgetAccount(ctx context.Context, tx store.Tx, account string, now time.Time) error {
+// deleteAccountState removes everything that lets any client act for the account.
+func deleteAccountState(ctx context.Context, tx store.Tx, account string, now time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		UPDATE oauth_clients SET used_at = $2 WHERE id IN (SELECT client_id FROM oauth_grants WHERE account_id = $1)`,
 		account, store.Micros(now)); err != nil {

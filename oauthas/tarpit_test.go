@@ -46,11 +46,11 @@ func newTarpit(t testing.TB, n int) *tarpit {
 	return p
 }
 
-// stranger is the n-th of many client addresses.
-func stranger(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}) }
+// clientAddress is the n-th of many client addresses.
+func clientAddress(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}) }
 
 // authorizeFrom is authorize of a person at an address, who is another one at another address.
-func (d *desk) authorizeFrom(ctx context.Context, id string, from netip.Addr) Decision {
+func (d *fixture) authorizeFrom(ctx context.Context, id string, from netip.Addr) Decision {
 	_, challenge := pkce()
 	session := SessionRef{ID: "ses_" + from.String(), AccountID: "acc_" + from.String()}
 	got, err := d.Authorize(ctx, AuthorizeRequest{Params: params(id, appRedirect, challenge, nil), Session: session, From: from})
@@ -73,9 +73,9 @@ func TestSlowHostsKeepNobodyWaiting(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLibrary(t)
+			l := newDocumentServer(t)
 			l.describe(nil, nil)
-			d := lite(t, l.allow, func(c *Config) { c.NoLimits = false })
+			d := newSQLiteFixture(t, l.allow, func(c *Config) { c.NoLimits = false })
 			ctx, cancel := context.WithCancel(t.Context())
 			var attack sync.WaitGroup
 			t.Cleanup(func() { cancel(); attack.Wait() })
@@ -83,7 +83,7 @@ func TestSlowHostsKeepNobodyWaiting(t *testing.T) {
 			pits := make([]*tarpit, c.hosts)
 			for i := range pits {
 				pits[i] = newTarpit(t, i)
-				attack.Go(func() { d.authorizeFrom(ctx, pits[i].url+"/client.json", stranger(i%c.addresses)) })
+				attack.Go(func() { d.authorizeFrom(ctx, pits[i].url+"/client.json", clientAddress(i%c.addresses)) })
 			}
 			want := int64(min(c.hosts, c.addresses*fetchesOfHost))
 			for wait := time.Now(); fetches < want && time.Since(wait) < 5*time.Second; time.Sleep(time.Millisecond) {
@@ -96,7 +96,7 @@ func TestSlowHostsKeepNobodyWaiting(t *testing.T) {
 				t.Fatalf("%d fetches hang, want %d", fetches, want)
 			}
 			began := time.Now()
-			if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", stranger(1000)).(Consent); !ok {
+			if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", clientAddress(1000)).(Consent); !ok {
 				t.Errorf("got %#v, want a question", got)
 			}
 			if took := time.Since(began); took > 2*time.Second {
@@ -110,7 +110,7 @@ func TestSlowHostsKeepNobodyWaiting(t *testing.T) {
 // few at a time, and by fewer once it has failed; a good document of the same host gets through all the same.
 func TestASlowHostGetsFewSlots(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newDocumentServer(t)
 	var now, most atomic.Int64
 	release := make(chan struct{})
 	var stop sync.Once
@@ -132,20 +132,20 @@ func TestASlowHostGetsFewSlots(t *testing.T) {
 		case <-release:
 		}
 	}
-	d := lite(t, l.allow)
-	if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", stranger(1000)).(Consent); !ok {
+	d := newSQLiteFixture(t, l.allow)
+	if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", clientAddress(1000)).(Consent); !ok {
 		t.Fatalf("got %#v, want a question", got)
 	}
-	for round, want := range []int64{fetchesAtHost, fetchesStruck} {
+	for round, want := range []int64{fetchesAtHost, fetchesAfterFailure} {
 		most.Store(0)
 		var all sync.WaitGroup
 		for i := range 12 {
-			all.Go(func() { d.authorizeFrom(t.Context(), fmt.Sprintf("%s/slow/%d-%d", l.URL, round, i), stranger(i)) })
+			all.Go(func() { d.authorizeFrom(t.Context(), fmt.Sprintf("%s/slow/%d-%d", l.URL, round, i), clientAddress(i)) })
 		}
 		for wait := time.Now(); now.Load() < want && time.Since(wait) < 5*time.Second; time.Sleep(time.Millisecond) {
 		}
 		if round == 1 {
-			if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", stranger(1000)).(Consent); !ok {
+			if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", clientAddress(1000)).(Consent); !ok {
 				t.Errorf("a good document of the same host: got %#v, want a question", got)
 			}
 		}
@@ -161,11 +161,11 @@ func TestASlowHostGetsFewSlots(t *testing.T) {
 // known, and other addresses notice nothing.
 func TestFetchesAreChargedToWhoAsks(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t)
+	l := newDocumentServer(t)
 	l.describe(http.Header{"Cache-Control": {"max-age=60"}}, nil)
-	d := lite(t, l.allow, func(c *Config) { c.NoLimits = false })
+	d := newSQLiteFixture(t, l.allow, func(c *Config) { c.NoLimits = false })
 	v6 := netip.MustParseAddr("2001:db8:1:2::3")
-	for _, from := range []netip.Addr{stranger(1), v6} {
+	for _, from := range []netip.Addr{clientAddress(1), v6} {
 		for i := range fetchQuota.Burst {
 			if got, ok := d.authorizeFrom(t.Context(), fmt.Sprintf("%s/%v-%d", l.URL, from, i), from).(Consent); !ok {
 				t.Fatalf("fetch %d: got %#v, want a question", i+1, got)
@@ -228,22 +228,22 @@ func TestStaleDocuments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLibrary(t)
+			l := newDocumentServer(t)
 			l.describe(c.headers, nil)
-			d := lite(t, l.allow)
+			d := newSQLiteFixture(t, l.allow)
 			id := l.URL + "/client.json"
-			if got, ok := d.authorizeFrom(t.Context(), id, stranger(1)).(Consent); !ok {
+			if got, ok := d.authorizeFrom(t.Context(), id, clientAddress(1)).(Consent); !ok {
 				t.Fatalf("got %#v, want a question", got)
 			}
 			l.serve = c.later
 			d.clock.advance(c.after)
 			for range 2 { // an answer that ends it is remembered by forgetting the client
-				if got, ok := d.authorizeFrom(t.Context(), id, stranger(1)).(Consent); ok != c.want {
+				if got, ok := d.authorizeFrom(t.Context(), id, clientAddress(1)).(Consent); ok != c.want {
 					t.Errorf("got %#v, want a question: %v", got, c.want)
 				}
 			}
 			l.describe(nil, nil)
-			if got, ok := d.authorizeFrom(t.Context(), id, stranger(1)).(Consent); !ok {
+			if got, ok := d.authorizeFrom(t.Context(), id, clientAddress(1)).(Consent); !ok {
 				t.Errorf("when the host is back: got %#v, want a question", got)
 			}
 		})
@@ -253,16 +253,16 @@ func TestStaleDocuments(t *testing.T) {
 // TestWhatIsRememberedOfDocumentsIsBounded asks for more documents than are remembered.
 func TestWhatIsRememberedOfDocumentsIsBounded(t *testing.T) {
 	t.Parallel()
-	d := newDocuments(DocumentClient(nil, nil), true, time.Now, nil)
+	d := newDocumentCache(DocumentClient(nil, nil), true, time.Now, nil)
 	defer d.close()
 	large := client{name: strings.Repeat("n", maxDocument)}
-	for i := range 3 * maxRemember {
+	for i := range 3 * maxCached {
 		id := fmt.Sprint("https://host.example/", i)
-		d.known.Put(id, description{large, time.Now()}, time.Now().Add(time.Hour))
-		d.strikes.Put(id, 1, time.Now().Add(time.Hour))
+		d.known.Put(id, cachedClient{large, time.Now()}, time.Now().Add(time.Hour))
+		d.failures.Put(id, 1, time.Now().Add(time.Hour))
 		d.proven.Put(digestOf(id), struct{}{}, time.Now().Add(time.Hour))
 	}
-	if n := d.known.Len(); int64(n)*large.size() > documentRoom || d.strikes.Len() > maxRemember || d.proven.Len() > maxRemember {
-		t.Errorf("%d documents, %d hosts and %d proofs are remembered", n, d.strikes.Len(), d.proven.Len())
+	if n := d.known.Len(); int64(n)*large.size() > documentCacheSize || d.failures.Len() > maxCached || d.proven.Len() > maxCached {
+		t.Errorf("%d documents, %d hosts and %d proofs are remembered", n, d.failures.Len(), d.proven.Len())
 	}
 }

@@ -29,7 +29,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) (good bool) 
 		return false
 	}
 	if f.client == "" {
-		refuseWith(http.StatusBadRequest, errInvalidRequest, "client_id is missing").write(w)
+		newRefusal(http.StatusBadRequest, errInvalidRequest, "client_id is missing").write(w)
 		return false
 	}
 	answer, refusal, err := s.exchange(r.Context(), f)
@@ -44,9 +44,9 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) (good bool) 
 		writeJSON(w, http.StatusOK, answer)
 		return true
 	case refusal.code == errInvalidGrant && !s.mayExist(r.Context(), f.client):
-		refuseWith(http.StatusUnauthorized, errInvalidClient, "client_id is unknown").challenge(f.basic).write(w)
+		newRefusal(http.StatusUnauthorized, errInvalidClient, "client_id is unknown").challenge(f.basic).write(w)
 	default:
-		refuseWith(http.StatusBadRequest, refusal.code, refusal.description).write(w)
+		newRefusal(http.StatusBadRequest, refusal.code, refusal.description).write(w)
 	}
 	return false
 }
@@ -116,17 +116,17 @@ func (s *Server) redeem(ctx context.Context, code string, r redemption) (answer 
 		if err != nil {
 			return err
 		}
-		var v verdict
-		v, refusal = judgeCode(row, r, now)
+		var v outcome
+		v, refusal = checkCode(row, r, now)
 		switch v {
-		case count, burn:
-			return countTry(ctx, tx, hash)
+		case countFailure, invalidate:
+			return countCodeFailure(ctx, tx, hash)
 		case revoke:
 			event = &Event{row.account, CodeReplayed, clientLabel(row.clientName, row.client), row.grant}
-			return s.end(ctx, tx, row.grant, row.client, now)
+			return s.endGrant(ctx, tx, row.grant, row.client, now)
 		case accept:
 			event = &Event{row.account, GrantBegan, clientLabel(row.clientName, row.client), row.grant}
-			answer, err = s.begin(ctx, tx, hash, row, r.resources, now)
+			answer, err = s.startGrant(ctx, tx, hash, row, r.resources, now)
 			return err
 		}
 		return nil
@@ -134,16 +134,16 @@ func (s *Server) redeem(ctx context.Context, code string, r redemption) (answer 
 	if err != nil {
 		return tokens{}, nil, fmt.Errorf("redeem a code: %w", err)
 	}
-	s.happened(ctx, event)
+	s.emit(ctx, event)
 	return answer, refusal, nil
 }
 
-// begin turns a code into a grant with its first tokens.
-func (s *Server) begin(ctx context.Context, tx store.Tx, hash digest, row codeRow, resources []string, now time.Time) (tokens, error) {
+// startGrant turns a code into a grant with its first tokens.
+func (s *Server) startGrant(ctx context.Context, tx store.Tx, hash digest, row codeRow, resources []string, now time.Time) (tokens, error) {
 	if err := useCode(ctx, tx, hash, now); err != nil {
 		return tokens{}, err
 	}
-	if err := keepGrants(ctx, tx, row.account, row.client, maxGrants-1); err != nil {
+	if err := trimGrants(ctx, tx, row.account, row.client, maxGrants-1); err != nil {
 		return tokens{}, err
 	}
 	if err := insertGrant(ctx, tx, row, now); err != nil {
@@ -156,7 +156,7 @@ func (s *Server) begin(ctx context.Context, tx store.Tx, hash digest, row codeRo
 	if err := insertRefresh(ctx, tx, digestOf(next), row.grant, now.Add(RefreshLife)); err != nil {
 		return tokens{}, err
 	}
-	return s.access(ctx, tx, accessFor{row.grant, row.account, row.scope, aim(row.resource, resources), next}, now, now.Add(GrantLife))
+	return s.access(ctx, tx, accessParams{row.grant, row.account, row.scope, tokenResources(row.resource, resources), next}, now, now.Add(GrantLife))
 }
 
 // refresh exchanges a refresh token for its successor and another access token.
@@ -183,17 +183,17 @@ func (s *Server) refresh(ctx context.Context, token string, r renewal) (answer t
 		if err != nil {
 			return err
 		}
-		var v verdict
-		v, refusal = judgeRefresh(row, r, now, s.cfg.RefreshGrace, unused)
+		var v outcome
+		v, refusal = checkRefresh(row, r, now, s.cfg.RefreshGrace, unused)
 		switch v {
 		case revoke:
 			event = &Event{row.account, RefreshReplayed, clientLabel(row.clientName, row.client), row.grant}
-			return s.end(ctx, tx, row.grant, row.client, now)
-		case accept, again:
+			return s.endGrant(ctx, tx, row.grant, row.client, now)
+		case accept, reissue:
 			if err := s.limits.refresh(&draw, row.grant); err != nil {
 				return err
 			}
-			answer, err = s.rotate(ctx, tx, token, row, r, v == again, now)
+			answer, err = s.rotate(ctx, tx, token, row, r, v == reissue, now)
 			return err
 		}
 		return nil
@@ -201,7 +201,7 @@ func (s *Server) refresh(ctx context.Context, token string, r renewal) (answer t
 	if err != nil {
 		return tokens{}, nil, fmt.Errorf("refresh a token: %w", err)
 	}
-	s.happened(ctx, event)
+	s.emit(ctx, event)
 	return answer, refusal, nil
 }
 
@@ -243,14 +243,14 @@ func (s *Server) rotate(ctx context.Context, tx store.Tx, token string, row refr
 	if narrow := strings.Fields(r.scope); len(narrow) > 0 {
 		scope, _ = findScopes(r.scope)
 	}
-	return s.access(ctx, tx, accessFor{row.grant, row.account, scope, aim(row.resource, r.resources), next}, now, row.ends)
+	return s.access(ctx, tx, accessParams{row.grant, row.account, scope, tokenResources(row.resource, r.resources), next}, now, row.ends)
 }
 
-// accessFor is what an access token is issued for, and the refresh token beside it.
-type accessFor struct{ grant, account, scope, resource, refresh string }
+// accessParams is what an access token is issued for, and the refresh token beside it.
+type accessParams struct{ grant, account, scope, resource, refresh string }
 
 // access issues an access token that ends with the grant at the latest.
-func (s *Server) access(ctx context.Context, tx store.Tx, a accessFor, now, ends time.Time) (tokens, error) {
+func (s *Server) access(ctx context.Context, tx store.Tx, a accessParams, now, ends time.Time) (tokens, error) {
 	token := newSecret(accessPrefix)
 	expires := earlier(now.Add(AccessLife), ends)
 	if err := insertAccess(ctx, tx, digestOf(token), a.grant, a.account, a.scope, a.resource, expires); err != nil {
@@ -259,8 +259,8 @@ func (s *Server) access(ctx context.Context, tx store.Tx, a accessFor, now, ends
 	return tokens{Access: token, Type: "Bearer", ExpiresIn: int(expires.Sub(now) / time.Second), Refresh: a.refresh, Scope: a.scope}, nil
 }
 
-// aim is what an access token is good at: the resources asked for now, else all that were granted.
-func aim(granted string, asked []string) string {
+// tokenResources is what an access token is good at: the resources asked for now, else all that were granted.
+func tokenResources(granted string, asked []string) string {
 	if len(asked) == 0 {
 		return granted
 	}
@@ -274,8 +274,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// end deletes a grant with its tokens. Whoever calls it calls happened after the commit.
-func (s *Server) end(ctx context.Context, tx store.Tx, grant, client string, now time.Time) error {
+// endGrant deletes a grant with its tokens. Whoever calls it calls happened after the commit.
+func (s *Server) endGrant(ctx context.Context, tx store.Tx, grant, client string, now time.Time) error {
 	found, err := deleteGrant(ctx, tx, grant)
 	if err != nil || !found {
 		return err
@@ -283,13 +283,13 @@ func (s *Server) end(ctx context.Context, tx store.Tx, grant, client string, now
 	return touchClient(ctx, tx, client, now)
 }
 
-// happened tells of an event once it is committed, and makes this process forget tokens that it ended.
-func (s *Server) happened(ctx context.Context, e *Event) {
+// emit tells of an event once it is committed, and makes this process forget tokens that it ended.
+func (s *Server) emit(ctx context.Context, e *Event) {
 	if e == nil {
 		return
 	}
 	if e.Kind != GrantBegan {
-		s.Forget()
+		s.FlushTokenCache()
 		s.cfg.Logger.InfoContext(ctx, "grant ended", "grant", e.Grant, "kind", string(e.Kind))
 	}
 	s.cfg.Record(ctx, *e)

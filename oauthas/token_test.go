@@ -12,7 +12,7 @@ import (
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		client := d.register(appRedirect)
 		verifier, challenge := pkce()
 		p := params(client, appRedirect, challenge, nil)
@@ -39,7 +39,7 @@ func TestSignIn(t *testing.T) {
 			a.header.Get("Cache-Control") != "no-store" {
 			t.Fatalf("got %d %v %s", a.status, a.header, a.body)
 		}
-		first := pass{client, a.get("access_token"), a.get("refresh_token")}
+		first := signedInClient{client, a.get("access_token"), a.get("refresh_token")}
 		if !wellFormed(first.access, "nw_at_") || !wellFormed(first.refresh, "nw_rt_") || !wellFormed(q.Get("code"), "nw_ac_") {
 			t.Errorf("got %+v, want 256 bits behind the prefixes", first)
 		}
@@ -71,9 +71,9 @@ func TestSignIn(t *testing.T) {
 
 func TestDeny(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	_, challenge := pkce()
-	q := d.answered(params(d.register(appRedirect), appRedirect, challenge, nil), false)
+	q := d.answerConsent(params(d.register(appRedirect), appRedirect, challenge, nil), false)
 	if q.Get("error") != errAccessDenied || q.Get("state") != "xyz" || q.Get("iss") != issuer || q.Has("code") {
 		t.Errorf("got %v", q)
 	}
@@ -81,7 +81,7 @@ func TestDeny(t *testing.T) {
 
 func TestMistakesLeadNowhereWithoutSession(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	client := d.register(appRedirect)
 	_, challenge := pkce()
 	for name, changes := range map[string]url.Values{
@@ -123,7 +123,7 @@ func TestMistakesLeadNowhereWithoutSession(t *testing.T) {
 
 func TestTokenRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	p := d.code(nil)
 	for _, c := range []struct {
 		name    string
@@ -171,7 +171,7 @@ func TestTokenRequestsThatAreRefused(t *testing.T) {
 
 func TestBasicWithAnEmptySecret(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	send := func(p url.Values, headers ...string) answer {
 		r := httptest.NewRequest(http.MethodPost, tokenPath, strings.NewReader(p.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -210,7 +210,7 @@ func TestBasicWithAnEmptySecret(t *testing.T) {
 
 func TestLifetimes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		p := d.code(nil)
 		d.clock.advance(CodeLife)
 		d.wantError("a code after 60 s", d.token(p), 400, errInvalidGrant)
@@ -220,7 +220,7 @@ func TestLifetimes(t *testing.T) {
 		if a.status != http.StatusOK {
 			t.Fatalf("a code before 60 s: got %d %s", a.status, a.body)
 		}
-		tokens := pass{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
+		tokens := signedInClient{p.Get("client_id"), a.get("access_token"), a.get("refresh_token")}
 		d.clock.advance(AccessLife - time.Microsecond)
 		d.wantGood("an access token before 30 minutes", tokens.access, apiURL, true)
 		d.clock.advance(time.Microsecond)
@@ -231,7 +231,7 @@ func TestLifetimes(t *testing.T) {
 		d.clock.advance(RefreshLife)
 		d.wantError("a refresh token after 30 days", d.token(tokens.renewal()), 400, errInvalidGrant)
 
-		tokens = d.pass(nil)
+		tokens = d.signInClient(nil)
 		began := d.clock.Now()
 		for range 7 {
 			d.clock.advance(25 * 24 * time.Hour)
@@ -251,9 +251,9 @@ func TestLifetimes(t *testing.T) {
 
 func TestNarrowing(t *testing.T) {
 	t.Parallel()
-	d := lite(t)
+	d := newSQLiteFixture(t)
 	both := url.Values{"scope": {"pricing:read domains:write"}}
-	p := d.pass(both)
+	p := d.signInClient(both)
 	narrow := p.renewal()
 	narrow.Set("scope", "domains:write")
 	narrow.Set("resource", mcpURL)
@@ -261,9 +261,9 @@ func TestNarrowing(t *testing.T) {
 	if a.status != http.StatusOK || a.get("scope") != "domains:write" {
 		t.Fatalf("got %d %s, want domains:write", a.status, a.body)
 	}
-	d.wantGood("narrowed to /mcp", a.get("access_token"), doorURL, true)
+	d.wantGood("narrowed to /mcp", a.get("access_token"), signedInURL, true)
 	d.wantGood("narrowed to /mcp", a.get("access_token"), apiURL, false)
-	wide := pass{p.client, "", a.get("refresh_token")}.renewal()
+	wide := signedInClient{p.client, "", a.get("refresh_token")}.renewal()
 	wide["resource"] = []string{apiURL, mcpURL}
 	a = d.token(wide)
 	if a.status != http.StatusOK || a.get("scope") != "pricing:read domains:write" {
@@ -275,14 +275,14 @@ func TestNarrowing(t *testing.T) {
 
 func TestRevocation(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *fixture) {
 		revoke := func(token, client string) {
 			t.Helper()
 			if a := d.form(revokePath, url.Values{"token": {token}, "client_id": {client}, "token_type_hint": {"x"}}); a.status != http.StatusOK {
 				t.Errorf("got %d %s, want 200", a.status, a.body)
 			}
 		}
-		p, other := d.pass(nil), d.pass(nil)
+		p, other := d.signInClient(nil), d.signInClient(nil)
 		revoke("unknown", p.client)
 		revoke(newSecret(accessPrefix), p.client)
 		revoke(newSecret(refreshPrefix), p.client)
@@ -307,8 +307,8 @@ func TestRevocation(t *testing.T) {
 
 func TestGrace(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, d *desk) {
-		first := d.pass(nil)
+	each(t, func(t *testing.T, d *fixture) {
+		first := d.signInClient(nil)
 		second := d.renew(first)
 		d.clock.advance(9 * time.Second)
 		again := d.renew(first)
@@ -322,7 +322,7 @@ func TestGrace(t *testing.T) {
 		d.wantError("the predecessor once its successor was used", d.token(first.renewal()), 400, errInvalidGrant)
 		d.wantGood("after that", third.access, apiURL, false)
 
-		first = d.pass(nil)
+		first = d.signInClient(nil)
 		second = d.renew(first)
 		d.clock.advance(10 * time.Second)
 		d.wantError("after the grace", d.token(first.renewal()), 400, errInvalidGrant)

@@ -37,11 +37,11 @@ type Change struct {
 // MaxChange is how many names a change may hold.
 const MaxChange = 1000
 
-// askTime bounds the questions to DNS and registries of one change. A caller waits for it.
-const askTime = 10 * time.Second
+// queryTimeout bounds the questions to DNS and registries of one change. A caller waits for it.
+const queryTimeout = 10 * time.Second
 
-// errRehearsed ends the transaction of a dry run.
-var errRehearsed = errors.New("rehearsed")
+// errDryRun ends the transaction of a dry run.
+var errDryRun = errors.New("rehearsed")
 
 // Apply does the change and says for each name, in order, why it failed: nil, or an error for that name alone. A name that
 // the account does not claim is [fault.NotFound], whoever claims it; one about which nobody answered in time is
@@ -52,22 +52,22 @@ func (p *Portfolio) Apply(ctx context.Context, account string, c Change) ([]erro
 		return nil, err
 	}
 	names := slices.Compact(slices.SortedFunc(slices.Values(c.Names), byName))
-	learnt, err := p.learn(ctx, account, c, names)
+	learnt, err := p.queryOutside(ctx, account, c, names)
 	if err != nil {
 		return nil, within("change names", err)
 	}
-	w := &work{Portfolio: p, account: account, change: c, learnt: learnt}
+	w := &changeRun{Portfolio: p, account: account, change: c, answers: learnt}
 	err = p.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		w.failed, w.now = map[fqdn.Name]error{}, p.cfg.DB.Now()
 		if err := w.do(ctx, tx, names); err != nil {
 			return err
 		}
 		if c.DryRun {
-			return errRehearsed
+			return errDryRun
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errRehearsed) {
+	if err != nil && !errors.Is(err, errDryRun) {
 		return nil, within("change names", err)
 	}
 	if !c.DryRun {
@@ -111,18 +111,18 @@ func byName(a, b fqdn.Name) int {
 	return 0
 }
 
-// work is a change under way.
-type work struct {
+// changeRun is a change under way.
+type changeRun struct {
 	*Portfolio
 	account string
 	change  Change
-	learnt  map[fqdn.Name]answer // what was asked before the transaction
+	answers map[fqdn.Name]answer // what was asked before the transaction
 	now     time.Time
 	failed  map[fqdn.Name]error
 }
 
 // do runs the op on those of the names that the account claims.
-func (w *work) do(ctx context.Context, tx store.Tx, names []fqdn.Name) error {
+func (w *changeRun) do(ctx context.Context, tx store.Tx, names []fqdn.Name) error {
 	claims, err := w.claims(ctx, tx, w.account, names)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (w *work) do(ctx context.Context, tx store.Tx, names []fqdn.Name) error {
 }
 
 // offer offers the names, and shows those that are proven.
-func (w *work) offer(ctx context.Context, tx store.Tx, claims []Claim) error {
+func (w *changeRun) offer(ctx context.Context, tx store.Tx, claims []Claim) error {
 	groups := map[bool][]fqdn.Name{}
 	for _, c := range claims {
 		groups[c.Status == Verified] = append(groups[c.Status == Verified], c.Domain)
@@ -171,7 +171,7 @@ func (w *work) offer(ctx context.Context, tx store.Tx, claims []Claim) error {
 }
 
 // reprice changes what is offered.
-func (w *work) reprice(ctx context.Context, tx store.Tx, claims []Claim) error {
+func (w *changeRun) reprice(ctx context.Context, tx store.Tx, claims []Claim) error {
 	claims = slices.DeleteFunc(claims, func(c Claim) bool {
 		if c.Price == (money.Amount{}) {
 			w.failed[c.Domain] = fault.New(fault.Conflict, "the domain is not offered").WithHint("offer it with the op list")
@@ -182,7 +182,7 @@ func (w *work) reprice(ctx context.Context, tx store.Tx, claims []Claim) error {
 	return w.offer(ctx, tx, claims)
 }
 
-func (w *work) remove(ctx context.Context, tx store.Tx, claims []Claim) error {
+func (w *changeRun) remove(ctx context.Context, tx store.Tx, claims []Claim) error {
 	names := domainsOf(claims)
 	if err := w.cfg.Market.Withdraw(ctx, tx, w.account, names); err != nil {
 		return err
@@ -190,25 +190,25 @@ func (w *work) remove(ctx context.Context, tx store.Tx, claims []Claim) error {
 	if err := deleteClaims(ctx, tx, w.account, names); err != nil {
 		return err
 	}
-	return w.tell(ctx, tx, Removed, names)
+	return w.insertKind(ctx, tx, Removed, names)
 }
 
-// tell writes an event of the account for each of the names.
-func (w *work) tell(ctx context.Context, tx store.Tx, kind Kind, names []fqdn.Name) error {
+// insertKind writes an event of the account for each of the names.
+func (w *changeRun) insertKind(ctx context.Context, tx store.Tx, kind Kind, names []fqdn.Name) error {
 	events := make([]Event, len(names))
 	for i, name := range names {
 		events[i] = Event{Account: w.account, Domain: name, Kind: kind}
 	}
-	return w.happened(ctx, tx, events...)
+	return w.insertEvents(ctx, tx, events...)
 }
 
 // refresh writes down what the registry said, and acts on it.
-func (w *work) refresh(ctx context.Context, tx store.Tx, claims []Claim) error {
+func (w *changeRun) refresh(ctx context.Context, tx store.Tx, claims []Claim) error {
 	for _, c := range claims {
-		a, asked := w.learnt[c.Domain]
+		a, asked := w.answers[c.Domain]
 		switch {
 		case !asked: // claimed a moment ago
-			w.failed[c.Domain] = errNotAsked()
+			w.failed[c.Domain] = errNotQueried()
 		case a.err != nil:
 			w.failed[c.Domain] = a.err
 		default:
@@ -220,6 +220,6 @@ func (w *work) refresh(ctx context.Context, tx store.Tx, claims []Claim) error {
 	return nil
 }
 
-func errNotAsked() error {
+func errNotQueried() error {
 	return fault.New(fault.Unavailable, "there was no time to ask about the domain").WithHint("send it again").WithRetry(time.Minute)
 }

@@ -67,10 +67,10 @@ func readEvents(ctx context.Context, tx store.Tx, account, rest string, args ...
 		append([]any{account}, args...)...)
 }
 
-// happened writes events of now.
-func (p *Portfolio) happened(ctx context.Context, tx store.Tx, events ...Event) error {
+// insertEvents writes events of now.
+func (p *Portfolio) insertEvents(ctx context.Context, tx store.Tx, events ...Event) error {
 	now := store.Micros(p.cfg.DB.Now())
-	return inParts(events, func(part []Event) error {
+	return inChunks(events, func(part []Event) error {
 		const own = 5 // binds of a row; the time is shared
 		args := []any{now}
 		var values strings.Builder

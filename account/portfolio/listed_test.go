@@ -15,7 +15,7 @@ import (
 )
 
 // claim puts names into a portfolio and, if they are to be proven, their proofs into the DNS.
-func (b *bench) claim(t *testing.T, account string, published bool, names ...string) {
+func (b *fixture) claim(t *testing.T, account string, published bool, names ...string) {
 	t.Helper()
 	for _, name := range named(names...) {
 		claim, err := b.Add(t.Context(), account, name)
@@ -29,7 +29,7 @@ func (b *bench) claim(t *testing.T, account string, published bool, names ...str
 }
 
 // price is what a portfolio says of a name's price, and whose offer the market shows at which.
-func (b *bench) price(t *testing.T, account, name string) (own, shown int64) {
+func (b *fixture) price(t *testing.T, account, name string) (own, shown int64) {
 	t.Helper()
 	claims, _, err := b.List(t.Context(), account, fqdn.Name{}, 100)
 	if err != nil {
@@ -44,7 +44,7 @@ func (b *bench) price(t *testing.T, account, name string) (own, shown int64) {
 // market went on showing the other's.
 func TestANameThatIsListedAlready(t *testing.T) {
 	t.Parallel()
-	eachBench(t, func(t *testing.T, b *bench) {
+	eachFixture(t, func(t *testing.T, b *fixture) {
 		list := func(cents int64, names ...string) portfolio.Change {
 			return portfolio.Change{Op: portfolio.List, Names: named(names...), Price: money.USD(cents)}
 		}
@@ -80,7 +80,7 @@ func TestANameThatIsListedAlready(t *testing.T) {
 // An offer that waits for its proof ends where the operator lists the name meanwhile.
 func TestAnOfferThatCameTooLate(t *testing.T) {
 	t.Parallel()
-	eachBench(t, func(t *testing.T, b *bench) {
+	eachFixture(t, func(t *testing.T, b *fixture) {
 		b.claim(t, "acc_bob", true, "late.com")
 		equal(t, "list", b.apply(t, "acc_bob", portfolio.Change{Op: portfolio.List, Names: named("late.com"), Price: money.USD(7)}), "ok")
 		if _, err := b.market.Import(t.Context(), strings.NewReader("domain,price_cents\nlate.com,6\n"), market.ImportOptions{Environment: market.Live}); err != nil {
@@ -100,7 +100,7 @@ func TestAnOfferThatCameTooLate(t *testing.T) {
 // Every op is rehearsed on names in every state, then done: the outcomes are the same name by name.
 func TestDryRunsAgreeWithRuns(t *testing.T) {
 	t.Parallel()
-	eachBench(t, func(t *testing.T, b *bench) {
+	eachFixture(t, func(t *testing.T, b *fixture) {
 		all := []string{
 			"pending.com", "proven.com", "listed.com", "offered.com", "suspended.com", "sold.com", "ada.com", "ours.com",
 			"unproven.com", "gone.com", "missing.com", "moved.com",
@@ -172,7 +172,7 @@ func TestDryRunsAgreeWithRuns(t *testing.T) {
 }
 
 // contents is everything that a change could write.
-func (b *bench) contents(t *testing.T) string {
+func (b *fixture) contents(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	err := b.db.Read(t.Context(), func(tx store.Tx) error {

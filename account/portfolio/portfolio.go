@@ -127,9 +127,9 @@ type Portfolio struct {
 // MaxNames is how many names one account may claim.
 const MaxNames = 50_000
 
-// outside is how many questions to DNS and registries are under way at a time, for all callers together: enough for a
+// maxQueries is how many questions to DNS and registries are under way at a time, for all callers together: enough for a
 // thousand names within some seconds, and fewer than DNS allows, so that searches find room beside them.
-const outside = 32
+const maxQueries = 32
 
 // New returns the portfolio. It panics where something in cfg is missing.
 func New(cfg Config) *Portfolio {
@@ -142,7 +142,7 @@ func New(cfg Config) *Portfolio {
 	if cfg.Pace <= 0 {
 		cfg.Pace = DefaultPace
 	}
-	return &Portfolio{cfg: cfg, slots: make(chan struct{}, outside)}
+	return &Portfolio{cfg: cfg, slots: make(chan struct{}, maxQueries)}
 }
 
 // Add claims a name for the account and returns the claim with the proof that is asked for. A name that the account
@@ -179,7 +179,7 @@ func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Cl
 		if err := insertClaim(ctx, tx, account, claim); err != nil {
 			return err
 		}
-		return p.happened(ctx, tx, Event{Account: account, Domain: name, Kind: Added})
+		return p.insertEvents(ctx, tx, Event{Account: account, Domain: name, Kind: Added})
 	})
 	if err != nil {
 		return Claim{}, within("claim a name", err)

@@ -22,7 +22,7 @@ import (
 )
 
 // A world is DNS and the registry as a test wants them.
-type world struct {
+type fakeNetwork struct {
 	mu            sync.Mutex
 	txt           map[fqdn.Name][]string
 	registrations map[fqdn.Name]portfolio.Registration
@@ -33,7 +33,7 @@ type world struct {
 	busy, busiest atomic.Int32  // questions under way
 }
 
-func (w *world) TXT(ctx context.Context, label string, name fqdn.Name) ([]string, error) {
+func (w *fakeNetwork) TXT(ctx context.Context, label string, name fqdn.Name) ([]string, error) {
 	n := w.busy.Add(1)
 	defer w.busy.Add(-1)
 	for most := w.busiest.Load(); n > most && !w.busiest.CompareAndSwap(most, n); most = w.busiest.Load() {
@@ -53,7 +53,7 @@ func (w *world) TXT(ctx context.Context, label string, name fqdn.Name) ([]string
 	return w.txt[name], w.down
 }
 
-func (w *world) Registration(_ context.Context, name fqdn.Name, afresh bool) (portfolio.Registration, error) {
+func (w *fakeNetwork) Registration(_ context.Context, name fqdn.Name, afresh bool) (portfolio.Registration, error) {
 	if w.asking != nil {
 		w.asking()
 	}
@@ -67,7 +67,7 @@ func (w *world) Registration(_ context.Context, name fqdn.Name, afresh bool) (po
 	return w.registrations[name], w.down
 }
 
-func (w *world) set(f func()) {
+func (w *fakeNetwork) set(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f()
@@ -80,36 +80,36 @@ func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()).UTC(
 func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
 
 // A bench is a portfolio in a world of the test's.
-type bench struct {
+type fixture struct {
 	*portfolio.Portfolio
-	*world
+	*fakeNetwork
 	clock  *clock
 	db     *store.DB
 	market *market.Market
 }
 
-func eachBench(t *testing.T, test func(*testing.T, *bench)) {
+func eachFixture(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		c := &clock{}
 		c.nanos.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).UnixNano())
 		cfg.Now = c.now
-		test(t, newBench(t, storetest.Open(t, cfg), c))
+		test(t, newFixture(t, storetest.Open(t, cfg), c))
 	})
 }
 
-func newBench(t *testing.T, db *store.DB, c *clock) *bench {
+func newFixture(t *testing.T, db *store.DB, c *clock) *fixture {
 	t.Helper()
 	m, err := market.New(t.Context(), market.Config{DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(m.Close)
-	w := &world{txt: map[fqdn.Name][]string{}, registrations: map[fqdn.Name]portfolio.Registration{}}
+	w := &fakeNetwork{txt: map[fqdn.Name][]string{}, registrations: map[fqdn.Name]portfolio.Registration{}}
 	p := portfolio.New(portfolio.Config{
 		DB: db, Suffixes: fqdn.NewSuffixes([]string{"com"}, nil), DNS: w, Registry: w, Market: tools.MarketOf(m, db.Now), Pace: time.Nanosecond,
 	})
-	return &bench{p, w, c, db, m}
+	return &fixture{p, w, c, db, m}
 }
 
 func named(names ...string) []fqdn.Name {
@@ -121,7 +121,7 @@ func named(names ...string) []fqdn.Name {
 }
 
 // own makes the account the owner of the names, which it offers.
-func (b *bench) own(t *testing.T, account string, names ...string) {
+func (b *fixture) own(t *testing.T, account string, names ...string) {
 	t.Helper()
 	for _, name := range named(names...) {
 		claim, err := b.Add(t.Context(), account, name)
@@ -140,7 +140,7 @@ func (b *bench) own(t *testing.T, account string, names ...string) {
 }
 
 // apply returns the results as ok or a code each.
-func (b *bench) apply(t *testing.T, account string, c portfolio.Change) string {
+func (b *fixture) apply(t *testing.T, account string, c portfolio.Change) string {
 	t.Helper()
 	errs, err := b.Apply(t.Context(), account, c)
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *bench) apply(t *testing.T, account string, c portfolio.Change) string {
 	return strings.Join(all, ", ")
 }
 
-func (b *bench) status(t *testing.T, account, name string) string {
+func (b *fixture) status(t *testing.T, account, name string) string {
 	t.Helper()
 	claims, _, err := b.List(t.Context(), account, fqdn.Name{}, 100)
 	if err != nil {
@@ -172,7 +172,7 @@ func (b *bench) status(t *testing.T, account, name string) string {
 	return ""
 }
 
-func (b *bench) recheck(t *testing.T) int {
+func (b *fixture) recheck(t *testing.T) int {
 	t.Helper()
 	n, err := b.Recheck(t.Context())
 	if err != nil {
@@ -190,7 +190,7 @@ func equal(t *testing.T, what, got, want string) {
 
 func TestANameThatChangedHandsIsSuspended(t *testing.T) {
 	t.Parallel()
-	eachBench(t, func(t *testing.T, b *bench) {
+	eachFixture(t, func(t *testing.T, b *fixture) {
 		name := fqdn.MustParse("a.com")
 		first := portfolio.Registration{RegistrarID: "1", Registrar: "One", Created: b.clock.now().AddDate(-3, 0, 0), Expires: b.clock.now().AddDate(1, 0, 0)}
 		b.set(func() { b.registrations[name] = first })
@@ -250,7 +250,7 @@ func TestANameThatChangedHandsIsSuspended(t *testing.T) {
 
 func TestRefresh(t *testing.T) {
 	t.Parallel()
-	eachBench(t, func(t *testing.T, b *bench) {
+	eachFixture(t, func(t *testing.T, b *fixture) {
 		b.own(t, "acc_1", "a.com", "b.com")
 		if _, err := b.Add(t.Context(), "acc_1", fqdn.MustParse("c.com")); err != nil {
 			t.Fatal(err)
@@ -288,7 +288,7 @@ func TestRefresh(t *testing.T) {
 func TestVerifyIsBounded(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t, store.Config{Temporary: true})
-	b := newBench(t, db, &clock{})
+	b := newFixture(t, db, &clock{})
 	var names []string
 	for i := range 300 {
 		names = append(names, fmt.Sprintf("a%d.com", i))
@@ -336,7 +336,7 @@ func TestVerifyIsBounded(t *testing.T) {
 // Of accounts that prove a name at the same time one owns it, and one offer is for sale.
 func TestProofsAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	eachBench(t, func(t *testing.T, b *bench) {
+	eachFixture(t, func(t *testing.T, b *fixture) {
 		const accounts = 6
 		name := fqdn.MustParse("a.com")
 		var proofs []string
@@ -375,7 +375,7 @@ func TestProofsAtTheSameTime(t *testing.T) {
 // A name that the operator sells is not an account's to list, but is the account's to prove.
 func TestANameOfTheOperatorsInventory(t *testing.T) {
 	t.Parallel()
-	eachBench(t, func(t *testing.T, b *bench) {
+	eachFixture(t, func(t *testing.T, b *fixture) {
 		file := strings.NewReader("domain,price_cents\na.com,5\n")
 		if _, err := b.market.Import(t.Context(), file, market.ImportOptions{Environment: market.Live}); err != nil {
 			t.Fatal(err)
@@ -392,7 +392,7 @@ func TestANameOfTheOperatorsInventory(t *testing.T) {
 func TestOneProcessRechecks(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
-		here, there := newBench(t, storetest.Open(t, cfg), &clock{}), newBench(t, storetest.Open(t, cfg), &clock{})
+		here, there := newFixture(t, storetest.Open(t, cfg), &clock{}), newFixture(t, storetest.Open(t, cfg), &clock{})
 		here.own(t, "acc_1", "a.com")
 		here.asking = func() {
 			if n := there.recheck(t); n != 0 {
@@ -411,7 +411,7 @@ func TestOneProcessRechecks(t *testing.T) {
 
 func TestWatchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.Open(t, store.Config{Temporary: true}), &clock{})
+	b := newFixture(t, storetest.Open(t, store.Config{Temporary: true}), &clock{})
 	b.own(t, "acc_1", "a.com")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -425,7 +425,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 
 func TestChangeRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, storetest.Open(t, store.Config{Temporary: true}), &clock{})
+	b := newFixture(t, storetest.Open(t, store.Config{Temporary: true}), &clock{})
 	for _, c := range []portfolio.Change{
 		{Op: "sell", Names: named("a.com")},
 		{Op: portfolio.List, Names: named("a.com")},

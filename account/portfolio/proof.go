@@ -22,8 +22,8 @@ type answer struct {
 	registration Registration // for Refresh
 }
 
-// learn asks, outside of any transaction, what a change has to know of the world.
-func (p *Portfolio) learn(ctx context.Context, account string, c Change, names []fqdn.Name) (map[fqdn.Name]answer, error) {
+// queryOutside asks, outside of any transaction, what a change has to know of the world.
+func (p *Portfolio) queryOutside(ctx context.Context, account string, c Change, names []fqdn.Name) (map[fqdn.Name]answer, error) {
 	if c.Op != Verify && c.Op != Refresh {
 		return nil, nil
 	}
@@ -36,17 +36,17 @@ func (p *Portfolio) learn(ctx context.Context, account string, c Change, names [
 		return nil, err
 	}
 	if c.Op == Refresh {
-		return p.askAll(ctx, claims, func(ctx context.Context, c Claim) (a answer) {
+		return p.queryAll(ctx, claims, func(ctx context.Context, c Claim) (a answer) {
 			a.registration, a.err = p.cfg.Registry.Registration(ctx, c.Domain, true)
 			return a
 		})
 	}
 	claims = slices.DeleteFunc(claims, func(c Claim) bool { return c.Status == Verified })
-	return p.askAll(ctx, claims, p.look)
+	return p.queryAll(ctx, claims, p.findProof)
 }
 
-// look looks for the proof of a claim.
-func (p *Portfolio) look(ctx context.Context, c Claim) answer {
+// findProof looks for the proof of a claim.
+func (p *Portfolio) findProof(ctx context.Context, c Claim) answer {
 	values, err := p.cfg.DNS.TXT(ctx, ProofLabel, c.Domain)
 	if err != nil {
 		return answer{err: err}
@@ -59,17 +59,17 @@ func (p *Portfolio) look(ctx context.Context, c Claim) answer {
 	return answer{proof: c.Proof}
 }
 
-// askAll asks about the claims side by side, for askTime, and emits an event after each.
-func (p *Portfolio) askAll(ctx context.Context, claims []Claim, ask func(context.Context, Claim) answer) (map[fqdn.Name]answer, error) {
-	limited, cancel := context.WithTimeout(ctx, askTime)
+// queryAll asks about the claims side by side, for queryTimeout, and emits an event after each.
+func (p *Portfolio) queryAll(ctx context.Context, claims []Claim, ask func(context.Context, Claim) answer) (map[fqdn.Name]answer, error) {
+	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	answers := make([]answer, len(claims))
 	var next, done atomic.Int64
 	var wait sync.WaitGroup
-	for range min(len(claims), outside) {
+	for range min(len(claims), maxQueries) {
 		wait.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(claims)); i = next.Add(1) - 1 {
-				answers[i] = p.ask(limited, claims[i], ask)
+				answers[i] = p.query(limited, claims[i], ask)
 				op.Emit(ctx, op.Event{Done: int(done.Add(1)), Total: len(claims)})
 			}
 		})
@@ -81,35 +81,35 @@ func (p *Portfolio) askAll(ctx context.Context, claims []Claim, ask func(context
 	learnt := make(map[fqdn.Name]answer, len(claims))
 	for i, a := range answers {
 		if f := (*fault.Error)(nil); a.err != nil && limited.Err() != nil && !errors.As(a.err, &f) {
-			a.err = errNotAsked()
+			a.err = errNotQueried()
 		}
 		learnt[claims[i].Domain] = a
 	}
 	return learnt, nil
 }
 
-// ask asks about one claim when there is room for it.
-func (p *Portfolio) ask(ctx context.Context, c Claim, ask func(context.Context, Claim) answer) answer {
+// query asks about one claim when there is room for it.
+func (p *Portfolio) query(ctx context.Context, c Claim, ask func(context.Context, Claim) answer) answer {
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return answer{err: errNotAsked()}
+		return answer{err: errNotQueried()}
 	}
 	return ask(ctx, c)
 }
 
 // verify gives the names whose proof was found to the account, takes them from those who owned them before, and shows
 // what is offered.
-func (w *work) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
+func (w *changeRun) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
 	var proven []fqdn.Name
 	for _, c := range claims {
-		switch a, asked := w.learnt[c.Domain]; {
+		switch a, asked := w.answers[c.Domain]; {
 		case c.Status == Verified:
 		case !asked:
-			w.failed[c.Domain] = errNotAsked()
+			w.failed[c.Domain] = errNotQueried()
 		case a.err != nil:
 			w.failed[c.Domain] = a.err
 		case a.proof != c.Proof:
@@ -124,7 +124,7 @@ func (w *work) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
 	if err := setVerified(ctx, tx, w.account, proven, w.now); err != nil {
 		return err
 	}
-	if err := w.tell(ctx, tx, Proven, proven); err != nil {
+	if err := w.insertKind(ctx, tx, Proven, proven); err != nil {
 		return err
 	}
 	refused, err := w.cfg.Market.Show(ctx, tx, w.account, proven)
@@ -140,7 +140,7 @@ func (w *work) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
 			continue
 		}
 		e := Event{Account: w.account, Domain: name, Kind: Unlisted, Detail: fault.From(refused[name]).Message()}
-		if err := w.happened(ctx, tx, e); err != nil {
+		if err := w.insertEvents(ctx, tx, e); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (w *work) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
 }
 
 // displace takes names from the accounts that own them.
-func (w *work) displace(ctx context.Context, tx store.Tx, names []fqdn.Name) error {
+func (w *changeRun) displace(ctx context.Context, tx store.Tx, names []fqdn.Name) error {
 	had, err := ownersOf(ctx, tx, names)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (w *work) displace(ctx context.Context, tx store.Tx, names []fqdn.Name) err
 			return err
 		}
 		e := Event{Account: o.account, Domain: o.domain, Kind: Displaced, Detail: "another account has proven that it controls the name"}
-		if err := w.happened(ctx, tx, e); err != nil {
+		if err := w.insertEvents(ctx, tx, e); err != nil {
 			return err
 		}
 	}

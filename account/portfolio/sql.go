@@ -10,14 +10,14 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// atOnce is how many names one statement takes. SQLite looks through the names of all binds to find each, so that more
+// chunkSize is how many names one statement takes. SQLite looks through the names of all binds to find each, so that more
 // make it slower.
-const atOnce = 50
+const chunkSize = 50
 
-// inParts calls f for at most atOnce items at a time.
-func inParts[T any](all []T, f func(part []T) error) error {
-	for at := 0; at < len(all); at += atOnce {
-		if err := f(all[at:min(at+atOnce, len(all))]); err != nil {
+// inChunks calls f for at most chunkSize items at a time.
+func inChunks[T any](all []T, f func(part []T) error) error {
+	for at := 0; at < len(all); at += chunkSize {
+		if err := f(all[at:min(at+chunkSize, len(all))]); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ const claimColumns = `domain, status, proof, added_at, verified_at, registrar_id
 // claimsOf reads the account's claims of the names, in any order.
 func claimsOf(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) ([]Claim, error) {
 	var all []Claim
-	err := inParts(names, func(part []fqdn.Name) error {
+	err := inChunks(names, func(part []fqdn.Name) error {
 		some, err := store.Collect(ctx, tx, scanClaim, `
 			SELECT `+claimColumns+` FROM portfolio
 			WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, with([]any{account}, part)...)
@@ -84,7 +84,7 @@ func insertClaim(ctx context.Context, tx store.Tx, account string, c Claim) erro
 }
 
 func deleteClaims(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
-	return inParts(names, func(part []fqdn.Name) error {
+	return inChunks(names, func(part []fqdn.Name) error {
 		_, err := tx.Exec(ctx, `DELETE FROM portfolio WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, with([]any{account}, part)...)
 		return err
 	})
@@ -92,7 +92,7 @@ func deleteClaims(ctx context.Context, tx store.Tx, account string, names []fqdn
 
 // setVerified makes the account the owner of the names, about which the registry is due to be asked at once.
 func setVerified(ctx context.Context, tx store.Tx, account string, names []fqdn.Name, now time.Time) error {
-	return inParts(names, func(part []fqdn.Name) error {
+	return inChunks(names, func(part []fqdn.Name) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE portfolio SET status = 'verified', verified_at = $1, due_at = $1
 			WHERE account_id = $2 AND domain IN (`+store.Binds(3, len(part))+`)`, with([]any{store.Micros(now), account}, part)...)
@@ -116,7 +116,7 @@ type owner struct {
 // ownersOf reads who owns the names.
 func ownersOf(ctx context.Context, tx store.Tx, names []fqdn.Name) ([]owner, error) {
 	var all []owner
-	err := inParts(names, func(part []fqdn.Name) error {
+	err := inChunks(names, func(part []fqdn.Name) error {
 		some, err := owners(ctx, tx, `domain IN (`+store.Binds(1, len(part))+`)`, with(nil, part)...)
 		all = append(all, some...)
 		return err

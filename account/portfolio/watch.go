@@ -16,8 +16,8 @@ import (
 const (
 	recheckEvery = 24 * time.Hour // each name, spread over the day as the proofs are
 	recheckRetry = time.Hour      // after a registry did not tell
-	round        = 100            // names read at a time
-	idle         = time.Minute    // between two looks for names that are due
+	recheckBatch = 100            // names read at a time
+	pollInterval = time.Minute    // between two looks for names that are due
 
 	// DefaultPace leaves half of what a registry is asked a second to people who wait for an answer.
 	DefaultPace = time.Second
@@ -40,13 +40,13 @@ func (p *Portfolio) Watch(ctx context.Context) {
 			p.cfg.Logger.Info("the re-check of names goes on")
 		}
 		failing = err != nil
-		if asked == round && !failing {
+		if asked == recheckBatch && !failing {
 			continue
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(idle):
+		case <-time.After(pollInterval):
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (p *Portfolio) Recheck(ctx context.Context) (asked int, err error) {
 // due reads the names about which the registry is to be asked.
 func (p *Portfolio) due(ctx context.Context) (names []owner, err error) {
 	err = p.cfg.DB.Read(ctx, func(tx store.Tx) error {
-		names, err = due(ctx, tx, p.cfg.DB.Now(), round)
+		names, err = due(ctx, tx, p.cfg.DB.Now(), recheckBatch)
 		return err
 	})
 	return names, err
@@ -103,7 +103,7 @@ func (p *Portfolio) recheckAll(ctx context.Context, names []owner) (asked int, e
 // recheck asks about one name.
 func (p *Portfolio) recheck(ctx context.Context, o owner) error {
 	began := p.cfg.DB.Now()
-	a := p.ask(ctx, Claim{Domain: o.domain}, func(ctx context.Context, c Claim) (a answer) {
+	a := p.query(ctx, Claim{Domain: o.domain}, func(ctx context.Context, c Claim) (a answer) {
 		a.registration, a.err = p.cfg.Registry.Registration(ctx, c.Domain, false)
 		return a
 	})
@@ -142,7 +142,7 @@ func (p *Portfolio) observe(ctx context.Context, tx store.Tx, account string, c 
 			if err := p.cfg.Market.Suspend(ctx, tx, account, []fqdn.Name{c.Domain}); err != nil {
 				return err
 			}
-			if err := p.happened(ctx, tx, Event{Account: account, Domain: c.Domain, Kind: Paused, Detail: why}); err != nil {
+			if err := p.insertEvents(ctx, tx, Event{Account: account, Domain: c.Domain, Kind: Paused, Detail: why}); err != nil {
 				return err
 			}
 		}

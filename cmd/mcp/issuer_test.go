@@ -88,19 +88,19 @@ func TestOwnIssuer(t *testing.T) {
 		!strings.Contains(challenge, `resource_metadata="`+base+`/.well-known/oauth-protected-resource/mcp"`) || !strings.Contains(challenge, `scope="pricing:read"`) {
 		t.Errorf("real prices without a token: got %d %q %s, want a challenge", resp.StatusCode, challenge, text)
 	}
-	person := town.Resident()
+	person := town.SignedInUser()
 	for _, resource := range []string{"", base, base + "/mcp", base + "/mcp/signed-in"} {
 		changes := url.Values{"resource": {resource}}
 		if resource == "" {
 			changes = nil
 		}
-		tokens := person.Tokens(town.App(), changes)
+		tokens := person.Tokens(town.NewClient(), changes)
 		wantPrice(t, "a token for "+resource+" at /mcp", base+"/mcp", tokens.Access, true)
 		wantPrice(t, "a token for "+resource+" at /mcp/signed-in", base+"/mcp/signed-in", tokens.Access, true)
 		town.Revoke(tokens.Refresh)
 		wantPrice(t, "a token that is revoked", base+"/mcp", tokens.Access, false)
 	}
-	tokens := person.Tokens(town.App(), nil)
+	tokens := person.Tokens(town.NewClient(), nil)
 	if resp, text := callHTTP(t, base+"/mcp", "bulk_domains", `{"op":"verify","domains":["cobaltpine.com"]}`, tokens.Access); resp.StatusCode != http.StatusOK || !strings.Contains(text, "not_found") {
 		t.Errorf("bulk_domains: got %d %s", resp.StatusCode, text)
 	}
@@ -120,7 +120,7 @@ func publicapi(t *testing.T, data string, args ...string) *oauthtest.Server {
 	const base = "http://127.0.0.1:8080"
 	args = append([]string{"-demo", "-data", data, "-addr", "127.0.0.1:0", "-base-url", base, "-rate-limits", "off"}, args...)
 	p := programtest.StartCommand(t, exec.Command(program, args...))
-	return &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.Behind(p.Listening())}
+	return &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.ProxyTransport(p.Listening())}
 }
 
 // here is the base URL of a server whose people sign in at the public API.
@@ -145,7 +145,7 @@ func TestIssuerElsewhere(t *testing.T) {
 func issuerOfHTTP(t *testing.T, issuer *oauthtest.Server, data string) {
 	p, _ := start(t, nil, "-data", data, "-http", "127.0.0.1:0", "-base-url", here, "-issuer", issuer.Base+"/", "-rate-limits", "off")
 	listening := p.Listening()
-	server := &oauthtest.Server{TB: t, Base: here, Transport: oauthtest.Behind(listening)}
+	server := &oauthtest.Server{TB: t, Base: here, Transport: oauthtest.ProxyTransport(listening)}
 	for _, path := range []string{"", "/mcp", "/mcp/signed-in"} {
 		wantDocument(t, server, path, here+path, issuer.Base)
 	}
@@ -158,7 +158,7 @@ func issuerOfHTTP(t *testing.T, issuer *oauthtest.Server, data string) {
 	if challenge := resp.Header.Get("WWW-Authenticate"); !strings.Contains(challenge, `resource_metadata="`+here+`/.well-known/oauth-protected-resource/mcp/signed-in"`) {
 		t.Errorf("the challenge is %q", challenge)
 	}
-	person, app := issuer.Resident(), issuer.App()
+	person, app := issuer.SignedInUser(), issuer.NewClient()
 	token := func(resource ...string) oauthtest.Tokens {
 		return person.Tokens(app, url.Values{"resource": resource})
 	}
@@ -198,7 +198,7 @@ func issuerOfHTTP(t *testing.T, issuer *oauthtest.Server, data string) {
 
 // issuerOfStdio has the token in the environment, where it is good as long as its grant is.
 func issuerOfStdio(t *testing.T, issuer *oauthtest.Server, data string) {
-	person, app := issuer.Resident(), issuer.App()
+	person, app := issuer.SignedInUser(), issuer.NewClient()
 	tokens := person.Tokens(app, nil)
 	stdio := func(token string) (p *programtest.Program) {
 		p, _ = start(t, []string{"NAMEWHARF_TOKEN=" + token}, "-data", data, "-issuer", issuer.Base)

@@ -185,7 +185,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer back.Close()
 	o.started = func(w io.Writer) { o.summary(back).Print(w) }
 	config.Set = tools.New(tools.Config{
-		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: identity.NewNames(back, log),
+		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: identity.NewPortfolio(back, log),
 		BaseURL: o.face.BaseURL, Secret: back.Secret, Now: time.Now,
 	})
 	batch.Add(config.Set)
@@ -226,7 +226,7 @@ func (o *options) summary(back *app.App) httpserver.Summary {
 	}
 	if o.issuer == "" {
 		s.Links = append(s.Links, [2]string{"sign in", o.face.BaseURL + identity.SignInPath})
-		s.Off = append(o.signIn.Off(), s.Off...)
+		s.Off = append(o.signIn.Disabled(), s.Off...)
 	}
 	s.Off = append(s.Off, o.face.Off()...)
 	return s
@@ -303,7 +303,7 @@ func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.App
 		return err
 	}
 	defer users.Close()
-	defer o.keep.Start(ctx, back.DB, measured.metrics.Registerer(), config.Logger, users.Accounts.Unconfirmed()...)() // with -issuer that one does
+	defer o.keep.Start(ctx, back.DB, measured.metrics.Registerer(), config.Logger, users.Accounts.UnconfirmedRetention()...)() // with -issuer that one does
 	if config.Middleware, err = newDoor(o, users.OAuth, config.Logger, measured); err != nil {
 		return err
 	}

@@ -18,23 +18,23 @@ func TestStrangersWhoSignUpWithAnAddress(t *testing.T) {
 	mail := newSink(t)
 	s := open(t, "-smtp", "smtp://"+mail.address, "-mail-from", "Namewharf <signin@names.example>", "-rate-limits", "off")
 	town := s.town(t)
-	stranger, owner := town.Person(), town.Person()
+	stranger, owner := town.NewUser(), town.NewUser()
 	stranger.Email = owner.Email
-	signUp := func(p *oauthtest.Person) oauthtest.Answer {
-		return p.Fill(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
+	signUp := func(p *oauthtest.User) oauthtest.Answer {
+		return p.SubmitForm(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
 	}
-	signIn := func(p *oauthtest.Person) oauthtest.Answer {
+	signIn := func(p *oauthtest.User) oauthtest.Answer {
 		return p.Submit("/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
 	}
-	known := town.Person() // whose account is there, and confirmed
+	known := town.NewUser() // whose account is there, and confirmed
 	create := exec.Command(compile(t, "operator"), "account", "create", "-email", known.Email, "-data", s.data)
 	create.Stdin = strings.NewReader(known.Password + "\n")
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("create an account: %v\n%s", err, out)
 	}
-	other := town.Person()
+	other := town.NewUser()
 	other.Email = known.Email
-	text := func(a oauthtest.Answer, p *oauthtest.Person) string {
+	text := func(a oauthtest.Answer, p *oauthtest.User) string {
 		return strings.ReplaceAll(a.Text, p.Email, "E")
 	}
 	if fresh, taken := signUp(stranger), signUp(other); fresh.Status != taken.Status || text(fresh, stranger) != text(taken, other) {
@@ -58,10 +58,10 @@ func TestStrangersWhoSignUpWithAnAddress(t *testing.T) {
 	if a := owner.Submit("/verify", form); a.Status != http.StatusBadRequest || signIn(stranger).Status != http.StatusForbidden {
 		t.Errorf("the stranger's link on the owner's browser: got %d", a.Status)
 	}
-	if a := owner.Fill(page, "/verify", url.Values{"password": {owner.Password}}); a.Status != http.StatusBadRequest {
+	if a := owner.SubmitForm(page, "/verify", url.Values{"password": {owner.Password}}); a.Status != http.StatusBadRequest {
 		t.Errorf("the stranger's link with the owner's password: got %d", a.Status)
 	}
-	if a := owner.Fill(owner.Open(path(mail.link(t, owner.Email, "/reset"))), "/reset", url.Values{"password": {owner.Password}}); a.Status != http.StatusOK {
+	if a := owner.SubmitForm(owner.Open(path(mail.link(t, owner.Email, "/reset"))), "/reset", url.Values{"password": {owner.Password}}); a.Status != http.StatusOK {
 		t.Fatalf("the owner's own link: got %d %s", a.Status, a.Text)
 	}
 	if a := signIn(stranger); a.Status != http.StatusForbidden {
@@ -89,7 +89,7 @@ func TestDeletedAccounts(t *testing.T) {
 	if !s.good(t, o.token) {
 		t.Fatal("the token is no good")
 	}
-	got := o.Fill(o.Open("/account/export"), "/account/export", nil)
+	got := o.SubmitForm(o.Open("/account/export"), "/account/export", nil)
 	var file struct {
 		Email    string
 		Domains  []struct{ Domain string }
@@ -100,7 +100,7 @@ func TestDeletedAccounts(t *testing.T) {
 		t.Errorf("export: got %d, %v\n%s", got.Status, err, got.Text)
 	}
 	session := o.Cookie("nw_session")
-	if a := o.Fill(o.Open("/account/delete"), "/account/delete", nil); a.Status != http.StatusOK || !strings.Contains(a.Text, "Your account is deleted") {
+	if a := o.SubmitForm(o.Open("/account/delete"), "/account/delete", nil); a.Status != http.StatusOK || !strings.Contains(a.Text, "Your account is deleted") {
 		t.Fatalf("delete: got %d %s", a.Status, a.Text)
 	}
 	if s.good(t, o.token) {

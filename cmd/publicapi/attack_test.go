@@ -126,10 +126,10 @@ func TestAttackTable(t *testing.T) {
 // redirect.
 func (s *site) redirectTricks(t *testing.T) {
 	town := s.town(t)
-	person := town.Resident()
-	app := town.App("https://app.example/cb", "http://127.0.0.1:8000/cb", "cursor://anysphere/cb")
+	person := town.SignedInUser()
+	app := town.NewClient("https://app.example/cb", "http://127.0.0.1:8000/cb", "cursor://anysphere/cb")
 	for _, good := range []string{"https://app.example/cb", "http://127.0.0.1:41234/cb", "http://127.0.0.1/cb", "cursor://anysphere/cb"} {
-		if a := person.Open(app.Ask(url.Values{"redirect_uri": {good}})); a.Status != http.StatusOK {
+		if a := person.Open(app.AuthorizePath(url.Values{"redirect_uri": {good}})); a.Status != http.StatusOK {
 			t.Errorf("%q, which is registered: got %d, want a question", good, a.Status)
 		}
 	}
@@ -158,7 +158,7 @@ func (s *site) redirectTricks(t *testing.T) {
 		"given twice":               {"https://app.example/cb", "https://evil.example"},
 		"left out, with several":    nil,
 	} {
-		a := person.Open(app.Ask(url.Values{"redirect_uri": uri}))
+		a := person.Open(app.AuthorizePath(url.Values{"redirect_uri": uri}))
 		if a.Status != http.StatusBadRequest || a.Header.Get("Location") != "" || strings.Contains(a.Text, "evil.example") {
 			t.Errorf("%s, %q: got %d to %q, want a page that leads nowhere and repeats nothing\n%s", name, uri, a.Status, a.Header.Get("Location"), a.Text)
 		}
@@ -176,7 +176,7 @@ func (s *site) redirectTricks(t *testing.T) {
 
 func (s *site) pkceDowngrades(t *testing.T) {
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
+	person, app := town.SignedInUser(), town.NewClient()
 	for name, changes := range map[string]url.Values{
 		"no challenge":        {"code_challenge": nil, "code_challenge_method": nil},
 		"plain":               {"code_challenge": {app.Verifier}, "code_challenge_method": {"plain"}},
@@ -185,31 +185,31 @@ func (s *site) pkceDowngrades(t *testing.T) {
 		"two methods":         {"code_challenge_method": {"plain", "S256"}},
 		"a short challenge":   {"code_challenge": {"A"}},
 	} {
-		a := person.Open(app.Ask(changes))
+		a := person.Open(app.AuthorizePath(changes))
 		if to := a.Location(); a.Status != http.StatusSeeOther || to.Query().Get("error") != "invalid_request" || to.Query().Has("code") {
 			t.Errorf("%s: got %d to %s, want invalid_request at the application", name, a.Status, to)
 		}
 	}
 	code := person.Allow(app, url.Values{"code_challenge_method": nil}).Get("code")
 	for name, verifier := range map[string][]string{"no verifier": nil, "an empty verifier": {""}} {
-		form := app.Redemption(code)
+		form := app.CodeForm(code)
 		form["code_verifier"] = verifier
 		wantOAuthError(t, name, town.Token(form), "invalid_request")
 	}
-	form := app.Redemption(code)
+	form := app.CodeForm(code)
 	form.Set("code_verifier", oauthtest.Challenge(app.Verifier))
 	wantOAuthError(t, "the challenge as verifier", town.Token(form), "invalid_grant")
-	if !s.good(t, town.Good(app.Redemption(code)).Access) {
+	if !s.good(t, town.MustToken(app.CodeForm(code)).Access) {
 		t.Error("the verifier of a challenge without a method, which is S256: the token is not good")
 	}
 }
 
 func (s *site) codeTwice(t *testing.T) {
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
-	form := app.Redemption(person.Allow(app, nil).Get("code"))
-	tokens := town.Good(form)
-	thief := app.Redemption(form.Get("code"))
+	person, app := town.SignedInUser(), town.NewClient()
+	form := app.CodeForm(person.Allow(app, nil).Get("code"))
+	tokens := town.MustToken(form)
+	thief := app.CodeForm(form.Get("code"))
 	thief.Set("code_verifier", strings.Repeat("x", 43))
 	for range 6 {
 		wantOAuthError(t, "the code again with a wrong verifier", town.Token(thief), "invalid_grant")
@@ -221,10 +221,10 @@ func (s *site) codeTwice(t *testing.T) {
 	if s.good(t, tokens.Access) {
 		t.Error("the access token outlived the second use of its code")
 	}
-	wantOAuthError(t, "the refresh token after it", town.Token(app.Renewal(tokens.Refresh)), "invalid_grant")
-	other := town.App()
-	form = app.Redemption(person.Allow(app, nil).Get("code"))
-	stolen := other.Redemption(form.Get("code"))
+	wantOAuthError(t, "the refresh token after it", town.Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
+	other := town.NewClient()
+	form = app.CodeForm(person.Allow(app, nil).Get("code"))
+	stolen := other.CodeForm(form.Get("code"))
 	stolen.Set("code_verifier", app.Verifier)
 	wantOAuthError(t, "the code at another client", town.Token(stolen), "invalid_grant")
 }
@@ -255,8 +255,8 @@ func race(t *testing.T, n int, form url.Values, at ...*oauthtest.Server) (won []
 
 func (s *site) fiftyRedemptions(t *testing.T) {
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
-	won := race(t, 50, app.Redemption(person.Allow(app, nil).Get("code")), town)
+	person, app := town.SignedInUser(), town.NewClient()
+	won := race(t, 50, app.CodeForm(person.Allow(app, nil).Get("code")), town)
 	if len(won) != 1 {
 		t.Fatalf("got %d tokens for one code, want 1", len(won))
 	}
@@ -267,19 +267,19 @@ func (s *site) fiftyRedemptions(t *testing.T) {
 
 func (s *site) refreshTwice(t *testing.T) {
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
+	person, app := town.SignedInUser(), town.NewClient()
 	first := person.Tokens(app, nil)
-	second := town.Good(app.Renewal(first.Refresh))
-	third := town.Good(app.Renewal(second.Refresh))
+	second := town.MustToken(app.RefreshForm(first.Refresh))
+	third := town.MustToken(app.RefreshForm(second.Refresh))
 	if !s.good(t, third.Access) {
 		t.Fatal("the token after two rotations is not good")
 	}
-	wantOAuthError(t, "the first refresh token again", town.Token(app.Renewal(first.Refresh)), "invalid_grant")
+	wantOAuthError(t, "the first refresh token again", town.Token(app.RefreshForm(first.Refresh)), "invalid_grant")
 	for i, tokens := range []oauthtest.Tokens{first, second, third} {
 		if s.good(t, tokens.Access) {
 			t.Errorf("access token %d is good after the reuse", i+1)
 		}
-		wantOAuthError(t, "refreshing after the reuse", town.Token(app.Renewal(tokens.Refresh)), "invalid_grant")
+		wantOAuthError(t, "refreshing after the reuse", town.Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
 	}
 	if page := person.Open("/account/security"); !strings.Contains(page.Text, "a refresh token was used twice") {
 		t.Errorf("the security log does not tell the owner:\n%s", page.Text)
@@ -288,8 +288,8 @@ func (s *site) refreshTwice(t *testing.T) {
 
 func (s *site) twentyRefreshes(t *testing.T) {
 	town := s.town(t)
-	app := town.App()
-	won := race(t, 20, app.Renewal(town.Resident().Tokens(app, nil).Refresh), town)
+	app := town.NewClient()
+	won := race(t, 20, app.RefreshForm(town.SignedInUser().Tokens(app, nil).Refresh), town)
 	if len(won) != 1 {
 		t.Fatalf("got %d successors of one refresh token, want 1", len(won))
 	}
@@ -301,7 +301,7 @@ func (s *site) twentyRefreshes(t *testing.T) {
 // audiences takes tokens to doors that they are not for.
 func (s *site) audiences(t *testing.T) {
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
+	person, app := town.SignedInUser(), town.NewClient()
 	doors := map[string]func(token string) reply{
 		"/api": func(token string) reply { return s.asks(t, "GET", "/api", "", token) },
 		"/mcp": func(token string) reply { return s.whoami(t, "/mcp", token) },
@@ -336,12 +336,12 @@ func (s *site) audiences(t *testing.T) {
 		}
 	}
 	for _, foreign := range []string{"https://evil.example/api", s.url + "/other", s.url + ".evil.example", s.url + "/api#x", "api"} {
-		a := person.Open(app.Ask(url.Values{"resource": {foreign}}))
+		a := person.Open(app.AuthorizePath(url.Values{"resource": {foreign}}))
 		if a.Location().Query().Get("error") != "invalid_target" {
 			t.Errorf("asking for a token for %q: got %d to %s, want invalid_target", foreign, a.Status, a.Location())
 		}
 	}
-	narrow := app.Renewal(person.Tokens(app, url.Values{"resource": {s.url + "/mcp"}}).Refresh)
+	narrow := app.RefreshForm(person.Tokens(app, url.Values{"resource": {s.url + "/mcp"}}).Refresh)
 	narrow.Set("resource", s.url+"/api")
 	wantOAuthError(t, "refreshing into another resource", town.Token(narrow), "invalid_target")
 	tokens := person.Tokens(app, nil)
@@ -359,8 +359,8 @@ func (s *site) whoami(t testing.TB, path, token string) reply {
 
 func (s *site) tokenInQuery(t *testing.T) {
 	town := s.town(t)
-	app := town.App()
-	tokens := town.Resident().Tokens(app, nil)
+	app := town.NewClient()
+	tokens := town.SignedInUser().Tokens(app, nil)
 	if r := s.do(t, "GET", "/api?access_token="+tokens.Access, ""); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("GET /api with the token in its query: got %d %s, want 401", r.StatusCode, r.text)
 	}
@@ -379,7 +379,7 @@ func (s *site) tokenInQuery(t *testing.T) {
 	if !strings.Contains(r.text, `"masked":true`) || strings.Contains(r.text, `"priceCents"`) {
 		t.Errorf("/mcp with the token in the query: got %d %s, want masked prices", r.StatusCode, r.text)
 	}
-	if a := town.Post("/api/oauth/token?"+app.Renewal(tokens.Refresh).Encode(), nil); a.Status != http.StatusBadRequest {
+	if a := town.Post("/api/oauth/token?"+app.RefreshForm(tokens.Refresh).Encode(), nil); a.Status != http.StatusBadRequest {
 		t.Errorf("refreshing by the query: got %d %s, want 400", a.Status, a.Text)
 	}
 	if log := s.log.String(); strings.Contains(log, tokens.Access) || strings.Contains(log, tokens.Refresh) {
@@ -389,7 +389,7 @@ func (s *site) tokenInQuery(t *testing.T) {
 
 func (s *site) twoTokens(t *testing.T) {
 	town := s.town(t)
-	tokens := town.Resident().Tokens(town.App(), nil)
+	tokens := town.SignedInUser().Tokens(town.NewClient(), nil)
 	for _, second := range []string{"Bearer " + tokens.Access, "Bearer nope", "Basic eDp5", ""} {
 		for _, path := range []string{"/api", "/api/domains", listings} {
 			r := s.asks(t, "GET", path, "", tokens.Access, "Authorization", second)
@@ -435,8 +435,8 @@ func allowed(t testing.TB, question oauthtest.Answer) url.Values {
 
 func (s *site) foreignConsent(t *testing.T) {
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
-	question := person.Open(app.Ask(nil))
+	person, app := town.SignedInUser(), town.NewClient()
+	question := person.Open(app.AuthorizePath(nil))
 	form := allowed(t, question)
 	for name, headers := range map[string][]string{
 		"another site":            {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
@@ -454,7 +454,7 @@ func (s *site) foreignConsent(t *testing.T) {
 	if !strings.Contains(policy, "form-action 'self' http://127.0.0.1") || !strings.Contains(policy, "default-src 'none'") {
 		t.Errorf("the question's policy is %q", policy)
 	}
-	if a := town.Get(app.Ask(nil), "Origin", "https://evil.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
+	if a := town.Get(app.AuthorizePath(nil), "Origin", "https://evil.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("pages of others may read the authorization endpoint: %v", a.Header)
 	}
 	if a := person.Submit("/oauth/authorize", form); a.Status != http.StatusSeeOther || !a.Location().Query().Has("code") {
@@ -464,11 +464,11 @@ func (s *site) foreignConsent(t *testing.T) {
 
 func (s *site) consentOfOthers(t *testing.T) {
 	town := s.town(t)
-	victim, attacker, app := town.Resident(), town.Resident(), town.App()
-	form := allowed(t, attacker.Open(app.Ask(nil)))
+	victim, attacker, app := town.SignedInUser(), town.SignedInUser(), town.NewClient()
+	form := allowed(t, attacker.Open(app.AuthorizePath(nil)))
 	wantPage(t, "the attacker's question answered in the victim's session", victim.Submit("/oauth/authorize", form), http.StatusBadRequest)
-	wantPage(t, "answered by nobody", town.Person().Submit("/oauth/authorize", form), http.StatusBadRequest)
-	second := town.Person()
+	wantPage(t, "answered by nobody", town.NewUser().Submit("/oauth/authorize", form), http.StatusBadRequest)
+	second := town.NewUser()
 	second.Email, second.Password = attacker.Email, attacker.Password
 	second.SignIn()
 	wantPage(t, "answered in another session of the same person", second.Submit("/oauth/authorize", form), http.StatusBadRequest)
@@ -482,8 +482,8 @@ func (s *site) consentOfOthers(t *testing.T) {
 
 func (s *site) consentTwice(t *testing.T) {
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
-	form := allowed(t, person.Open(app.Ask(nil)))
+	person, app := town.SignedInUser(), town.NewClient()
+	form := allowed(t, person.Open(app.AuthorizePath(nil)))
 	var codes sync.Map
 	var all sync.WaitGroup
 	for range 5 {
@@ -500,14 +500,14 @@ func (s *site) consentTwice(t *testing.T) {
 		t.Errorf("five answers at once: got %d codes, want 1", n)
 	}
 	wantPage(t, "the answer again", person.Submit("/oauth/authorize", form), http.StatusBadRequest)
-	denied := allowed(t, person.Open(app.Ask(nil)))
+	denied := allowed(t, person.Open(app.AuthorizePath(nil)))
 	denied.Set("answer", "deny")
 	if q := person.Submit("/oauth/authorize", denied).Location().Query(); q.Get("error") != "access_denied" || q.Get("state") != "a b&c" || q.Get("iss") != s.url {
 		t.Errorf("deny: got %v, want access_denied with state and issuer", q)
 	}
 	denied.Set("answer", "allow")
 	wantPage(t, "allow after deny", person.Submit("/oauth/authorize", denied), http.StatusBadRequest)
-	if a := person.Open(app.Ask(nil)); a.Status != http.StatusOK {
+	if a := person.Open(app.AuthorizePath(nil)); a.Status != http.StatusOK {
 		t.Errorf("a client that registered itself is not asked about again: got %d to %s", a.Status, a.Location())
 	}
 }
@@ -515,9 +515,9 @@ func (s *site) consentTwice(t *testing.T) {
 // parameterSwap answers a question with other parameters than it was asked with.
 func (s *site) parameterSwap(t *testing.T) {
 	town := s.town(t)
-	person, app, evil := town.Resident(), town.App("https://app.example/cb"), town.App("https://evil.example/cb")
-	form := allowed(t, person.Open(app.Ask(url.Values{"scope": {"pricing:read"}, "resource": {s.url + "/mcp"}})))
-	swapped, err := url.ParseQuery(strings.TrimPrefix(evil.Ask(url.Values{"scope": {"pricing:read domains:write"}, "resource": {s.url}}), "/oauth/authorize?"))
+	person, app, evil := town.SignedInUser(), town.NewClient("https://app.example/cb"), town.NewClient("https://evil.example/cb")
+	form := allowed(t, person.Open(app.AuthorizePath(url.Values{"scope": {"pricing:read"}, "resource": {s.url + "/mcp"}})))
+	swapped, err := url.ParseQuery(strings.TrimPrefix(evil.AuthorizePath(url.Values{"scope": {"pricing:read domains:write"}, "resource": {s.url}}), "/oauth/authorize?"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -527,15 +527,15 @@ func (s *site) parameterSwap(t *testing.T) {
 	if a.Status != http.StatusSeeOther || to.Host != "app.example" || to.Query().Get("code") == "" {
 		t.Fatalf("got %d to %s, want a code at the redirect that was shown", a.Status, to)
 	}
-	wantOAuthError(t, "the code at the other client", town.Token(evil.Redemption(to.Query().Get("code"))), "invalid_grant")
-	redemption := app.Redemption(to.Query().Get("code"))
+	wantOAuthError(t, "the code at the other client", town.Token(evil.CodeForm(to.Query().Get("code"))), "invalid_grant")
+	redemption := app.CodeForm(to.Query().Get("code"))
 	redemption.Set("redirect_uri", evil.Redirect)
 	wantOAuthError(t, "the code with another redirect", town.Token(redemption), "invalid_grant")
-	tokens := town.Good(app.Redemption(person.Allow(app, url.Values{"scope": {"pricing:read"}, "resource": {s.url + "/mcp"}}).Get("code")))
+	tokens := town.MustToken(app.CodeForm(person.Allow(app, url.Values{"scope": {"pricing:read"}, "resource": {s.url + "/mcp"}}).Get("code")))
 	if tokens.Scope != "pricing:read" || s.good(t, tokens.Access) {
 		t.Errorf("got the scope %q, good at the API: want what was shown", tokens.Scope)
 	}
-	wider := app.Renewal(tokens.Refresh)
+	wider := app.RefreshForm(tokens.Refresh)
 	wider.Set("scope", "pricing:read domains:write")
 	wantOAuthError(t, "refreshing into more scope", town.Token(wider), "invalid_scope")
 }
@@ -567,11 +567,11 @@ func (s *site) phishingNames(t *testing.T) {
 		"client_name": `Bank <script>alert(1)</script>`, "redirect_uris": []string{"https://xn--80ak6aa92e.com/cb"},
 		"client_secret": "x", "software_id": "unknown members are ignored",
 	})
-	app := &oauthtest.App{Server: town, ID: made.Get("client_id"), Redirect: "https://xn--80ak6aa92e.com/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.Client{Server: town, ID: made.Get("client_id"), Redirect: "https://xn--80ak6aa92e.com/cb", Verifier: strings.Repeat("v", 43)}
 	if made.Status != http.StatusCreated || made.Get("client_secret") != "" {
 		t.Fatalf("register: got %d %s, want 201 without a secret", made.Status, made.Text)
 	}
-	page := town.Resident().Open(app.Ask(nil)).Text
+	page := town.SignedInUser().Open(app.AuthorizePath(nil)).Text
 	for _, want := range []string{"Bank &lt;script&gt;", "nobody has checked", "<code>xn--80ak6aa92e.com</code>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the question lacks %q:\n%s", want, page)
@@ -582,7 +582,7 @@ func (s *site) phishingNames(t *testing.T) {
 // openRedirect sends people who are not signed in to addresses of the attacker's choice.
 func (s *site) openRedirect(t *testing.T) {
 	town := s.town(t)
-	evil := town.App("https://evil.example/cb")
+	evil := town.NewClient("https://evil.example/cb")
 	for name, changes := range map[string]url.Values{
 		"a bad scope":         {"scope": {"everything"}},
 		"a bad resource":      {"resource": {"https://evil.example"}},
@@ -593,9 +593,9 @@ func (s *site) openRedirect(t *testing.T) {
 		"an unknown client":   {"client_id": {"client_unknown"}},
 		"an unknown redirect": {"redirect_uri": {"https://other.example/"}},
 	} {
-		wantPage(t, name, town.Get(evil.Ask(changes)), http.StatusBadRequest)
+		wantPage(t, name, town.Get(evil.AuthorizePath(changes)), http.StatusBadRequest)
 	}
-	a := town.Get(evil.Ask(nil))
+	a := town.Get(evil.AuthorizePath(nil))
 	if to := a.Location(); a.Status != http.StatusSeeOther || to.Host != "" || to.Path != "/signin" {
 		t.Errorf("a good request: got %d to %s, want our sign-in page", a.Status, to)
 	}
@@ -603,7 +603,7 @@ func (s *site) openRedirect(t *testing.T) {
 
 func (s *site) foreignReturn(t *testing.T) {
 	town := s.town(t)
-	person := town.Person().SignUp()
+	person := town.NewUser().SignUp()
 	signIn := func(back string) string {
 		return "/signin?" + url.Values{"return": {back}}.Encode()
 	}
@@ -630,9 +630,9 @@ func (s *site) foreignReturn(t *testing.T) {
 func (s *site) sessionFixation(t *testing.T) {
 	town := s.town(t)
 	const cookie = "nw_session"
-	attacker := town.Resident()
+	attacker := town.SignedInUser()
 	planted := attacker.Cookie(cookie)
-	victim := town.Person().SignUp()
+	victim := town.NewUser().SignUp()
 	u, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)
@@ -654,7 +654,7 @@ func (s *site) sessionFixation(t *testing.T) {
 		t.Errorf("the session before another sign-in: got %d, want the sign-in page", stale.Status)
 	}
 	last := victim.Cookie(cookie)
-	victim.Fill(victim.Open("/signout"), "/signout", nil)
+	victim.SubmitForm(victim.Open("/signout"), "/signout", nil)
 	if a := town.Get("/account", "Cookie", cookie+"="+last); a.Status != http.StatusSeeOther {
 		t.Errorf("the session after signing out: got %d, want the sign-in page", a.Status)
 	}
@@ -663,7 +663,7 @@ func (s *site) sessionFixation(t *testing.T) {
 // foreignForms posts every form of an account from another site.
 func (s *site) foreignForms(t *testing.T) {
 	town := s.town(t)
-	person := town.Resident()
+	person := town.SignedInUser()
 	for _, path := range []string{
 		"/signin", "/signup", "/signout", "/signin/mail", "/signin/link", "/forgot", "/reset", "/verify", "/account/apps", "/account/sessions",
 		"/account/domains", "/account/security/password", "/account/security/verify", "/account/passkeys/remove", "/account/passkeys/begin",

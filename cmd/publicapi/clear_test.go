@@ -157,10 +157,10 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 		links = append(links, secret{"the token of " + path, u.Query().Get("token")})
 		return town.Get(u.RequestURI())
 	}
-	person := town.Person().SignUp()
+	person := town.NewUser().SignUp()
 	keep("the password", person.Password)
 	keep("what signing up left in the browser", person.Cookie("nw_signup"))
-	if a := person.Fill(follow(person.Email, "/verify"), "/verify", nil); a.Status >= 400 {
+	if a := person.SubmitForm(follow(person.Email, "/verify"), "/verify", nil); a.Status >= 400 {
 		t.Fatalf("verify: got %d %s", a.Status, a.Text)
 	}
 	wrong := person.Password + "-wrong"
@@ -169,8 +169,8 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	person.SignIn()
 	keep("the session", person.Cookie("nw_session"))
 
-	app := town.App()
-	question := allowed(t, person.Open(app.Ask(nil)))
+	app := town.NewClient()
+	question := allowed(t, person.Open(app.AuthorizePath(nil)))
 	keep("the question", question.Get("interaction"))
 	code := person.Submit("/oauth/authorize", question).Location().Query().Get("code")
 	keep("the code", code)
@@ -180,13 +180,13 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 		keep("the refresh token", tokens.Refresh)
 		return tokens
 	}
-	tokens := grant(town.Good(app.Redemption(code)))
-	tokens = grant(town.Good(app.Renewal(tokens.Refresh)))
+	tokens := grant(town.MustToken(app.CodeForm(code)))
+	tokens = grant(town.MustToken(app.RefreshForm(tokens.Refresh)))
 	s.everyDoor(t, tokens.Access)
-	town.Token(app.Redemption(code)) // a replay, which is told in both logs
+	town.Token(app.CodeForm(code)) // a replay, which is told in both logs
 	tokens = grant(person.Tokens(app, nil))
-	next := grant(town.Good(app.Renewal(tokens.Refresh)))
-	town.Token(app.Renewal(tokens.Refresh))
+	next := grant(town.MustToken(app.RefreshForm(tokens.Refresh)))
+	town.Token(app.RefreshForm(tokens.Refresh))
 	if s.good(t, next.Access) {
 		t.Error("the reuse of a refresh token went unnoticed")
 	}
@@ -196,17 +196,17 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	s.do(t, "GET", listings, "", "Authorization", "Token "+next.Access)
 
 	person.Submit("/signin/mail", url.Values{"email": {person.Email}})
-	if a := person.Fill(follow(person.Email, "/signin/link"), "/signin/link", nil); a.Status != http.StatusSeeOther {
+	if a := person.SubmitForm(follow(person.Email, "/signin/link"), "/signin/link", nil); a.Status != http.StatusSeeOther {
 		t.Fatalf("sign in by link: got %d %s", a.Status, a.Text)
 	}
 	keep("the session of a link", person.Cookie("nw_session"))
 	live, session := grant(person.Tokens(app, nil)), person.Cookie("nw_session")
 	person.Submit("/forgot", url.Values{"email": {person.Email}})
 	fresh := person.Password + "-fresh"
-	if a := person.Fill(follow(person.Email, "/reset"), "/reset", url.Values{"password": {fresh}}); a.Status >= 400 {
+	if a := person.SubmitForm(follow(person.Email, "/reset"), "/reset", url.Values{"password": {fresh}}); a.Status >= 400 {
 		t.Fatalf("reset: got %d %s", a.Status, a.Text)
 	}
-	if s.good(t, live.Access) || town.Token(app.Renewal(live.Refresh)).Status == http.StatusOK {
+	if s.good(t, live.Access) || town.Token(app.RefreshForm(live.Refresh)).Status == http.StatusOK {
 		t.Error("an app is connected after the password was reset")
 	}
 	if a := town.Get("/account", "Cookie", "nw_session="+session); a.Status != http.StatusSeeOther {

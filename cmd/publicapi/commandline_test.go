@@ -115,8 +115,8 @@ func (s *site) runs(t *testing.T, cmd *exec.Cmd) (said []string, err error) {
 // program that asked.
 func (s *site) allows(t *testing.T, request string) {
 	t.Helper()
-	person := s.town(t).Resident()
-	answer := person.Fill(person.Open(request), "/oauth/authorize", url.Values{"answer": {"allow"}})
+	person := s.town(t).SignedInUser()
+	answer := person.SubmitForm(person.Open(request), "/oauth/authorize", url.Values{"answer": {"allow"}})
 	response, err := http.Get(answer.Header.Get("Location"))
 	if err != nil {
 		t.Fatalf("allow: got %d to %q: %v", answer.Status, answer.Header.Get("Location"), err)

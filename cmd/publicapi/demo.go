@@ -37,7 +37,7 @@ func (d demoNames) Add(ctx context.Context, account string, name fqdn.Name) (por
 }
 
 // portfolioOf is what the doors see of the portfolios.
-func portfolioOf(users *identity.Identity, back *app.App) pages.Names {
+func portfolioOf(users *identity.Services, back *app.App) pages.Portfolios {
 	if back.Demo == nil {
 		return users.Names
 	}
@@ -49,7 +49,7 @@ type visitor struct{ email, password string }
 
 // demoAccount makes the account of the demo. Its password is one of this store: a store that is served to others later
 // has no password that they know.
-func demoAccount(ctx context.Context, users *identity.Identity, back *app.App) (visitor, error) {
+func demoAccount(ctx context.Context, users *identity.Services, back *app.App) (visitor, error) {
 	secret, err := back.DB.Secret(ctx, "demo account", back.Keys)
 	if err != nil {
 		return visitor{}, err
@@ -93,7 +93,7 @@ func demoPartner(ctx context.Context, back *app.App) (partner.Issued, error) {
 
 // greeting makes what a visitor of the demo tries things out with, and returns what tells of it. mailed: a mail server is
 // configured.
-func greeting(ctx context.Context, w io.Writer, base string, back *app.App, users *identity.Identity, mailed bool) (func(), error) {
+func greeting(ctx context.Context, w io.Writer, base string, back *app.App, users *identity.Services, mailed bool) (func(), error) {
 	v, err := demoAccount(ctx, users, back)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func TestMalformedCallsAreCharged(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	town := &oauthtest.Server{TB: t, Base: s.url}
-	signedIn := "Bearer " + town.Resident().Tokens(town.App(), map[string][]string{"resource": {s.url + "/mcp/signed-in"}}).Access
+	signedIn := "Bearer " + town.SignedInUser().Tokens(town.NewClient(), map[string][]string{"resource": {s.url + "/mcp/signed-in"}}).Access
 	for _, mw := range []struct {
 		path    string
 		headers []string

@@ -24,15 +24,15 @@ const mine = "/api/domains"
 // An owner is a person whose application manages their names.
 type owner struct {
 	*site
-	*oauthtest.Person
+	*oauthtest.User
 	token string
 }
 
 func (s *site) owner(t *testing.T) *owner {
 	t.Helper()
 	town := s.town(t)
-	person := town.Resident()
-	return &owner{s, person, person.Tokens(town.App(), nil).Access}
+	person := town.SignedInUser()
+	return &owner{s, person, person.Tokens(town.NewClient(), nil).Access}
 }
 
 // A claim is how a name stands in a portfolio.
@@ -372,14 +372,14 @@ func (s *site) assistantChanges(t *testing.T) {
 
 // portfolioPage does it all with the forms of the page.
 func (s *site) portfolioPage(t *testing.T) {
-	person := s.town(t).Resident()
+	person := s.town(t).SignedInUser()
 	const name, page = "emberlane.org", "/account/domains"
 	do := func(what string, fields url.Values) oauthtest.Answer {
 		t.Helper()
 		fields.Set("do", what)
 		return person.Submit(page, fields)
 	}
-	a := person.Fill(person.Open(page), page, url.Values{"domain": {name}, "do": {"add"}})
+	a := person.SubmitForm(person.Open(page), page, url.Values{"domain": {name}, "do": {"add"}})
 	at := strings.Index(a.Text, "namewharf-verification=")
 	if a.Status != http.StatusOK || at < 0 || !strings.Contains(a.Text, "_namewharf."+name) {
 		t.Fatalf("adding: got %d %s", a.Status, a.Text)
@@ -447,7 +447,7 @@ func TestNamesThatChangeHands(t *testing.T) {
 	t.Cleanup(func() { _ = earlier.Close() })
 	there := openOn(t, earlier, earlier.File(), "-data", s.data, "-base-url", s.url, "-rate-limits", "off")
 	wait(held + " verified true, " + lost + " suspended false, ")
-	(&owner{there, o.Person, o.token}).change(t, "refresh", both[:1], "")
+	(&owner{there, o.User, o.token}).change(t, "refresh", both[:1], "")
 	wait(held + " suspended false, " + lost + " suspended false, ")
 
 	if b := o.change(t, "set_price", both, `,"params":{"priceCents":1}`); b.Succeeded != 2 {
@@ -471,7 +471,7 @@ func TestDemoAccount(t *testing.T) {
 	s := &site{url: p.Listening(), client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
 	defer s.client.CloseIdleConnections()
 	town := s.town(t)
-	visitor := town.Person()
+	visitor := town.NewUser()
 	for visitor.Email = ""; visitor.Email == "" && p.Lines.Scan(); {
 		_, account, found := strings.Cut(p.Lines.Text(), "e-mail ")
 		if fields := strings.Fields(account); found && len(fields) == 3 {
@@ -479,7 +479,7 @@ func TestDemoAccount(t *testing.T) {
 		}
 	}
 	visitor.SignIn()
-	o := &owner{s, visitor, visitor.Tokens(town.App(), nil).Access}
+	o := &owner{s, visitor, visitor.Tokens(town.NewClient(), nil).Access}
 	const name = "cobaltpine.io"
 	o.add(t, name)
 	if b := o.change(t, "verify", []string{name}, ""); b.Succeeded != 1 {

@@ -136,7 +136,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		return err
 	}
 	defer partners.Close()
-	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log, users.Accounts.Unconfirmed()...)()
+	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log, users.Accounts.UnconfirmedRetention()...)()
 	mcp, err := mcp.New(mcp.Config{
 		Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Middleware: d, Logger: log,
 	})
@@ -172,7 +172,7 @@ func summary(o *options, stand app.Config, back *app.App) httpserver.Summary {
 	s.Links = [][2]string{
 		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + identity.SignInPath},
 	}
-	s.Off = slices.Concat(o.signIn.Off(), o.face.Off(), s.Off)
+	s.Off = slices.Concat(o.signIn.Disabled(), o.face.Off(), s.Off)
 	return s
 }
 

@@ -239,8 +239,8 @@ func TestPricesStaySecret(t *testing.T) {
 	const base = "http://127.0.0.1:8080"
 	start := func(dir string) (*site, string) {
 		s := openOn(t, reg, reg.File(), "-demo=false", "-bootstrap-url", "off", "-data", dir, "-base-url", base, "-rate-limits", "off")
-		town := &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.Behind(s.url)}
-		return s, town.Resident().Tokens(town.App(), url.Values{"scope": {"pricing:read"}}).Access
+		town := &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.ProxyTransport(s.url)}
+		return s, town.SignedInUser().Tokens(town.NewClient(), url.Values{"scope": {"pricing:read"}}).Access
 	}
 	first, tokenOne := start(one)
 	second, tokenTwo := start(two)

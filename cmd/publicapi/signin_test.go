@@ -39,7 +39,7 @@ func openPublic(t *testing.T) (*site, *oauthtest.Server) {
 		t.Fatal(err)
 	}
 	s := openOn(t, reg, raw, "-base-url", public, "-trusted-proxies", "127.0.0.0/8")
-	return s, &oauthtest.Server{TB: t, Base: public, Transport: oauthtest.Behind(s.url)}
+	return s, &oauthtest.Server{TB: t, Base: public, Transport: oauthtest.ProxyTransport(s.url)}
 }
 
 // Sign-in as the world sees it: over https, with all limits.
@@ -67,7 +67,7 @@ func TestPublicSite(t *testing.T) {
 }
 
 func secureCookies(t *testing.T, _ *site, town *oauthtest.Server) {
-	person := town.Person().SignUp()
+	person := town.NewUser().SignUp()
 	a := person.Submit("/signin", url.Values{"email": {person.Email}, "password": {person.Password}}, "X-Forwarded-For", "192.0.2.10")
 	cookies := a.Header.Values("Set-Cookie")
 	if len(cookies) != 1 {
@@ -88,7 +88,7 @@ func secureCookies(t *testing.T, _ *site, town *oauthtest.Server) {
 	if a := person.Open("/account"); a.Status != http.StatusOK {
 		t.Errorf("the account: got %d", a.Status)
 	}
-	out := person.Fill(person.Open("/signout"), "/signout", nil)
+	out := person.SubmitForm(person.Open("/signout"), "/signout", nil)
 	if c := strings.Join(out.Header.Values("Set-Cookie"), " "); !strings.Contains(c, "__Host-nw_session=;") || !strings.Contains(c, "Max-Age=0") {
 		t.Errorf("signing out sets %q, want the cookie removed", c)
 	}
@@ -123,7 +123,7 @@ func forgedHost(t *testing.T, s *site, town *oauthtest.Server) {
 	if a := town.Get("/.well-known/oauth-authorization-server", forged...); a.Get("issuer") != public || a.Get("token_endpoint") != public+"/api/oauth/token" {
 		t.Errorf("the issuer under a forged host: %s", a.Text)
 	}
-	person := town.Person().SignUp()
+	person := town.NewUser().SignUp()
 	page := person.Open("/forgot", forged...)
 	person.Submit("/forgot", url.Values{"email": {person.Email}}, forged...)
 	link := s.mailed(t, person.Email, "/reset")
@@ -176,10 +176,10 @@ func registrationFlood(t *testing.T, _ *site, town *oauthtest.Server) {
 
 // passwordGuessing guesses from one address. Each guess takes longer, the answers say nothing, and the owner gets in.
 func passwordGuessing(t *testing.T, _ *site, town *oauthtest.Server) {
-	owner := town.Person().SignUp()
+	owner := town.NewUser().SignUp()
 	guess := func(email, password, from string) (oauthtest.Answer, time.Duration) {
 		begun := time.Now()
-		a := town.Person().Submit("/signin", url.Values{"email": {email}, "password": {password}}, "X-Forwarded-For", from)
+		a := town.NewUser().Submit("/signin", url.Values{"email": {email}, "password": {password}}, "X-Forwarded-For", from)
 		return a, time.Since(begun)
 	}
 	var last oauthtest.Answer
@@ -210,13 +210,13 @@ func privateDocument(t *testing.T, _ *site, town *oauthtest.Server) {
 	asked := make(chan string, 10)
 	host := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	defer host.Close()
-	app := &oauthtest.App{Server: town, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.Client{Server: town, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 	for _, id := range []string{
 		host.URL + "/client", "https://localhost:" + host.URL[strings.LastIndex(host.URL, ":")+1:] + "/client", "https://169.254.169.254/latest/meta-data",
 		"https://10.0.0.1/client", "https://[::1]/client", "https://[::ffff:127.0.0.1]/client", "https://0.0.0.0/client", "https://2130706433/client",
 		"http://127.0.0.1/client", "file:///etc/passwd",
 	} {
-		a := town.Get(app.Ask(url.Values{"client_id": {id}}))
+		a := town.Get(app.AuthorizePath(url.Values{"client_id": {id}}))
 		wantPage(t, id, a, http.StatusBadRequest)
 		if strings.Contains(a.Text, "refused") || strings.Contains(a.Text, "timeout") {
 			t.Errorf("%s: the page tells what stands there:\n%s", id, a.Text)
@@ -230,12 +230,12 @@ func privateDocument(t *testing.T, _ *site, town *oauthtest.Server) {
 }
 
 func issuerInAnswer(t *testing.T, _ *site, town *oauthtest.Server) {
-	person := town.Resident()
-	app := town.App("https://app.example/cb")
+	person := town.SignedInUser()
+	app := town.NewClient("https://app.example/cb")
 	if q := person.Allow(app, nil); q.Get("iss") != public || q.Get("state") != "a b&c" {
 		t.Errorf("got %v, want the issuer %s (RFC 9207) and the state", q, public)
 	}
-	if q := person.Open(app.Ask(url.Values{"scope": {"everything"}})).Location().Query(); q.Get("iss") != public || q.Get("error") != "invalid_scope" {
+	if q := person.Open(app.AuthorizePath(url.Values{"scope": {"everything"}})).Location().Query(); q.Get("iss") != public || q.Get("error") != "invalid_scope" {
 		t.Errorf("an error: got %v, want the issuer in it", q)
 	}
 }
@@ -288,8 +288,8 @@ func otherOrigins(t *testing.T, s *site, town *oauthtest.Server) {
 
 // signedInLimits counts by account, wherever it calls from, and by more than a stranger has.
 func signedInLimits(t *testing.T, s *site, town *oauthtest.Server) {
-	app := town.App("https://app.example/cb")
-	one, two := town.Resident().Tokens(app, nil).Access, town.Resident().Tokens(app, nil).Access
+	app := town.NewClient("https://app.example/cb")
+	one, two := town.SignedInUser().Tokens(app, nil).Access, town.SignedInUser().Tokens(app, nil).Access
 	twenty := `{"domains":["a_b"` + strings.Repeat(`,"a_b"`, 199) + `]}` // look-ups that ask nobody
 	spend := func(token, from string) int {
 		headers := []string{"X-Forwarded-For", from}
@@ -366,10 +366,10 @@ func TestClientDocuments(t *testing.T) {
 	}
 	s := openOn(t, reg, raw, "-rate-limits", "off")
 	town := s.town(t)
-	person := town.Resident()
+	person := town.SignedInUser()
 	ask := func(path string) oauthtest.Answer {
-		app := &oauthtest.App{Server: town, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
-		return person.Open(app.Ask(nil))
+		app := &oauthtest.Client{Server: town, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+		return person.Open(app.AuthorizePath(nil))
 	}
 	type late struct {
 		oauthtest.Answer
@@ -388,7 +388,7 @@ func TestClientDocuments(t *testing.T) {
 	for _, path := range []string{"/moved", "/other", "/large", "/secret", "/page", "/missing", "/phish"} {
 		wantPage(t, path, ask(path), http.StatusBadRequest)
 	}
-	app := &oauthtest.App{Server: town, ID: host.URL + "/good", Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.Client{Server: town, ID: host.URL + "/good", Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 	if !s.good(t, person.Tokens(app, nil).Access) {
 		t.Error("the token of a client with a document is not good")
 	}
@@ -425,7 +425,7 @@ func TestTwoProcesses(t *testing.T) {
 		defer here.client.CloseIdleConnections()
 		defer there.client.CloseIdleConnections()
 		town := here.town(t)
-		person, app := town.Resident(), town.App()
+		person, app := town.SignedInUser(), town.NewClient()
 		tokens := person.Tokens(app, nil)
 		for range 3 { // which the second process remembers
 			if !there.good(t, tokens.Access) {
@@ -444,13 +444,13 @@ func TestTwoProcesses(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		t.Logf("seen elsewhere after %v", time.Since(revoked).Round(time.Millisecond))
-		wantOAuthError(t, "refreshing elsewhere", there.town(t).Token(app.Renewal(tokens.Refresh)), "invalid_grant")
+		wantOAuthError(t, "refreshing elsewhere", there.town(t).Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
 
 		both := []*oauthtest.Server{town, there.town(t)}
-		if won := race(t, 20, app.Redemption(person.Allow(app, nil).Get("code")), both...); len(won) != 1 {
+		if won := race(t, 20, app.CodeForm(person.Allow(app, nil).Get("code")), both...); len(won) != 1 {
 			t.Errorf("20 redemptions at two processes: got %d tokens, want 1", len(won))
 		}
-		if won := race(t, 20, app.Renewal(person.Tokens(app, nil).Refresh), both...); len(won) != 1 {
+		if won := race(t, 20, app.RefreshForm(person.Tokens(app, nil).Refresh), both...); len(won) != 1 {
 			t.Errorf("20 refreshes at two processes: got %d successors, want 1", len(won))
 		}
 		if a := there.town(t).Get("/account", "Cookie", "nw_session="+person.Cookie("nw_session")); a.Status != http.StatusOK {
@@ -462,12 +462,12 @@ func TestTwoProcesses(t *testing.T) {
 		if log := p.Stderr(); strings.Contains(log, "internal error") || strings.Contains(log, "request failed") {
 			t.Errorf("odd bytes were errors of ours:\n%s", log)
 		}
-		person.Fill(person.Open("/signout"), "/signout", nil)
+		person.SubmitForm(person.Open("/signout"), "/signout", nil)
 	})
 }
 
 // oddBytes sends what a database may choke on wherever people and applications may send something.
-func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.Person, app *oauthtest.App) {
+func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.User, app *oauthtest.Client) {
 	t.Helper()
 	want := func(where, value string, a oauthtest.Answer) {
 		t.Helper()
@@ -488,7 +488,7 @@ func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.Person, ap
 				want("the "+field+" of "+path, value, person.Submit(path, form, "User-Agent", "odd \xff agent"))
 			}
 		}
-		for _, form := range []url.Values{app.Redemption("x"), app.Renewal("x")} {
+		for _, form := range []url.Values{app.CodeForm("x"), app.RefreshForm("x")} {
 			for field := range form {
 				odd := maps.Clone(form)
 				odd.Set(field, value)
@@ -504,7 +504,7 @@ func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.Person, ap
 			continue // the address would be too long
 		}
 		for _, parameter := range []string{"client_id", "redirect_uri", "state", "scope", "resource", "prompt", "code_challenge", "nonce"} {
-			want("the "+parameter+" of authorize", value, person.Open(app.Ask(url.Values{parameter: {value}})))
+			want("the "+parameter+" of authorize", value, person.Open(app.AuthorizePath(url.Values{parameter: {value}})))
 		}
 		for _, path := range []string{"/account/domains?after=", "/signin?return=", "/signin/link?token=", "/signup?invite=", "/signin/with/", "/signin/callback/"} {
 			want(path, value, person.Open(path+url.QueryEscape(value)))

@@ -16,7 +16,7 @@ func TestStreamsWhereTheContractOffersThem(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	town := &oauthtest.Server{TB: t, Base: s.url}
-	bearer := "Bearer " + town.Resident().Tokens(town.App(), map[string][]string{"scope": {"pricing:read domains:write"}}).Access
+	bearer := "Bearer " + town.SignedInUser().Tokens(town.NewClient(), map[string][]string{"scope": {"pricing:read domains:write"}}).Access
 	for _, test := range []struct {
 		method, path, body string
 		stream             bool

@@ -12,7 +12,7 @@ func TestTokenHolders(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-rate-limits", "off")
 	town := s.town(t)
-	person, app := town.Resident(), town.App()
+	person, app := town.SignedInUser(), town.NewClient()
 	of := func(scope string) string {
 		return person.Tokens(app, url.Values{"scope": {scope}}).Access
 	}
@@ -57,13 +57,13 @@ func TestTokenHolders(t *testing.T) {
 		tokens := person.Tokens(app, nil)
 		town.Revoke(tokens.Access)
 		wantChallenge(t, "an access token that is revoked", s.asks(t, "GET", listings, "", tokens.Access), http.StatusUnauthorized, "invalid_token", `error="invalid_token"`)
-		next := town.Good(app.Renewal(tokens.Refresh))
+		next := town.MustToken(app.RefreshForm(tokens.Refresh))
 		if !s.good(t, next.Access) {
 			t.Error("the grant went with one of its access tokens")
 		}
 		apps := person.Open("/account/apps")
 		for apps.Status == http.StatusOK && strings.Contains(apps.Text, `name="grant"`) {
-			apps = person.Fill(apps, "/account/apps", nil)
+			apps = person.SubmitForm(apps, "/account/apps", nil)
 		}
 		for _, token := range []string{next.Access, both, prices, domains} {
 			if s.good(t, token) {

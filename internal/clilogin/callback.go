@@ -17,7 +17,7 @@ import (
 )
 
 // A landing is where the browser comes back to: a server on loopback for one answer.
-type landing struct {
+type callbackServer struct {
 	redirect string // the redirect URI
 	state    string
 	issuer   string
@@ -26,26 +26,26 @@ type landing struct {
 	server  *http.Server
 	serving sync.WaitGroup
 	taken   atomic.Bool
-	answers chan landed
+	answers chan callbackResult
 }
 
-// landed is the answer: a code, or why there is none.
-type landed struct {
+// callbackResult is the answer: a code, or why there is none.
+type callbackResult struct {
 	code string
 	err  error
 }
 
 const callbackPath = "/callback"
 
-// newLanding listens on a port that is free. Only this computer can reach it; what comes must hold the state.
-func newLanding(issuer string, needIss bool) (*landing, error) {
+// newCallbackServer listens on a port that is free. Only this computer can reach it; what comes must hold the state.
+func newCallbackServer(issuer string, needIss bool) (*callbackServer, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the browser: %w", err)
 	}
-	d := &landing{
+	d := &callbackServer{
 		redirect: "http://" + l.Addr().String() + callbackPath, state: rand.Text() + rand.Text(),
-		issuer: issuer, needIss: needIss, answers: make(chan landed, 1),
+		issuer: issuer, needIss: needIss, answers: make(chan callbackResult, 1),
 	}
 	d.server = &http.Server{
 		Handler: d, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
@@ -56,7 +56,7 @@ func newLanding(issuer string, needIss bool) (*landing, error) {
 }
 
 // wait returns the code that the browser brings.
-func (d *landing) wait(ctx context.Context) (code string, err error) {
+func (d *callbackServer) wait(ctx context.Context) (code string, err error) {
 	select {
 	case a := <-d.answers:
 		return a.code, a.err
@@ -66,7 +66,7 @@ func (d *landing) wait(ctx context.Context) (code string, err error) {
 }
 
 // close ends the server; the page that is being sent goes out.
-func (d *landing) close() {
+func (d *callbackServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if d.server.Shutdown(ctx) != nil {
@@ -77,32 +77,32 @@ func (d *landing) close() {
 
 // ServeHTTP takes the answer of the authorization server (RFC 6749, section 4.1.2), once. Whatever else comes, such as
 // the guess of a page that somebody left open, changes nothing.
-func (d *landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case "http://"+r.Host+callbackPath != d.redirect: // a name that was made to lead here
-		show(w, http.StatusMisdirectedRequest, "There is nothing here.")
+		writePage(w, http.StatusMisdirectedRequest, "There is nothing here.")
 		return
 	case r.URL.Path != callbackPath:
-		show(w, http.StatusNotFound, "There is nothing here.")
+		writePage(w, http.StatusNotFound, "There is nothing here.")
 		return
 	case r.Method != http.MethodGet:
 		w.Header().Set("Allow", http.MethodGet)
-		show(w, http.StatusMethodNotAllowed, "There is nothing here.")
+		writePage(w, http.StatusMethodNotAllowed, "There is nothing here.")
 		return
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || repeated(query) || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(d.state)) != 1 ||
 		!d.taken.CompareAndSwap(false, true) {
-		show(w, http.StatusBadRequest, "This is not the answer that was waited for. Go back to the terminal.")
+		writePage(w, http.StatusBadRequest, "This is not the answer that was waited for. Go back to the terminal.")
 		return
 	}
-	code, err := d.judge(query)
+	code, err := d.checkResponse(query)
 	if err != nil {
-		show(w, http.StatusOK, "You are not signed in. You can close this tab and go back to the terminal.")
+		writePage(w, http.StatusOK, "You are not signed in. You can close this tab and go back to the terminal.")
 	} else {
-		show(w, http.StatusOK, "Thank you. You can close this tab and go back to the terminal.")
+		writePage(w, http.StatusOK, "Thank you. You can close this tab and go back to the terminal.")
 	}
-	d.answers <- landed{code, err}
+	d.answers <- callbackResult{code, err}
 }
 
 // repeated reports whether a parameter that matters is given twice.
@@ -115,9 +115,9 @@ func repeated(query url.Values) bool {
 	return false
 }
 
-// judge decides what an answer with our state means. An issuer that is not the one asked is somebody who mixes servers
+// checkResponse decides what an answer with our state means. An issuer that is not the one asked is somebody who mixes servers
 // up (RFC 9207, section 2.4), whatever else the answer says.
-func (d *landing) judge(query url.Values) (code string, err error) {
+func (d *callbackServer) checkResponse(query url.Values) (code string, err error) {
 	iss := query.Get("iss")
 	if iss != d.issuer && (d.needIss || query.Has("iss")) {
 		return "", errors.New("the answer came from another server than the one asked; nothing was exchanged")
@@ -133,8 +133,8 @@ func (d *landing) judge(query url.Values) (code string, err error) {
 	return query.Get("code"), nil
 }
 
-// show sends a page of one sentence.
-func show(w http.ResponseWriter, status int, sentence string) {
+// writePage sends a page of one sentence.
+func writePage(w http.ResponseWriter, status int, sentence string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")

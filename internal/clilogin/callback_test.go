@@ -11,10 +11,10 @@ import (
 
 const issuer = "https://names.example"
 
-// land is a landing that listens, until the end of the test.
-func land(t *testing.T, needIss bool) *landing {
+// startCallbackServer is a landing that listens, until the end of the test.
+func startCallbackServer(t *testing.T, needIss bool) *callbackServer {
 	t.Helper()
-	d, err := newLanding(issuer, needIss)
+	d, err := newCallbackServer(issuer, needIss)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,8 +22,8 @@ func land(t *testing.T, needIss bool) *landing {
 	return d
 }
 
-// waits reports whether no answer was taken yet.
-func (d *landing) waits() bool {
+// pending reports whether no answer was taken yet.
+func (d *callbackServer) pending() bool {
 	select {
 	case a := <-d.answers:
 		d.answers <- a
@@ -62,7 +62,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			d := land(t, test.needIss)
+			d := startCallbackServer(t, test.needIss)
 			test.query.Set("state", d.state)
 			p, err := visit(d.redirect + "?" + test.query.Encode())
 			if err != nil || p.status != http.StatusOK || strings.Contains(p.text, "Thank you") != (test.err == "") {
@@ -82,7 +82,7 @@ func TestAnswers(t *testing.T) {
 // Anybody on this computer, and any page in the browser, can send requests to the port. They change nothing.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
-	d := land(t, true)
+	d := startCallbackServer(t, true)
 	good := url.Values{"code": {"c"}, "iss": {issuer}, "state": {d.state}}.Encode()
 	for _, test := range []struct {
 		name, method, host, target string
@@ -118,12 +118,12 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d", test.name, response.StatusCode, body, test.status)
 		}
 		wantStrict(t, response.Header)
-		if !d.waits() {
+		if !d.pending() {
 			t.Fatalf("%s: was taken for the answer", test.name)
 		}
 	}
 	p, err := visit(d.redirect + "?" + good)
-	if err != nil || p.status != http.StatusOK || d.waits() {
+	if err != nil || p.status != http.StatusOK || d.pending() {
 		t.Fatalf("the answer: got %+v, %v", p, err)
 	}
 	wantStrict(t, p.header)
@@ -156,14 +156,14 @@ func FuzzCallback(f *testing.F) {
 	f.Add("/callback", "state=s;code=c")
 	f.Add("//callback", "state=s&state=s")
 	f.Fuzz(func(t *testing.T, path, query string) {
-		d := &landing{redirect: "http://127.0.0.1:1" + callbackPath, state: "s", issuer: issuer, needIss: true, answers: make(chan landed, 1)}
+		d := &callbackServer{redirect: "http://127.0.0.1:1" + callbackPath, state: "s", issuer: issuer, needIss: true, answers: make(chan callbackResult, 1)}
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, &http.Request{Method: http.MethodGet, Host: "127.0.0.1:1", URL: &url.URL{Path: path, RawQuery: query}})
 		values, _ := url.ParseQuery(query)
-		if !d.waits() && (values.Get("state") != "s" || w.Code != http.StatusOK) {
+		if !d.pending() && (values.Get("state") != "s" || w.Code != http.StatusOK) {
 			t.Errorf("%q?%q was taken with status %d", path, query, w.Code)
 		}
-		if !d.waits() {
+		if !d.pending() {
 			if a := <-d.answers; a.err == nil && (values.Get("iss") != issuer || a.code != values.Get("code") || a.code == "") {
 				t.Errorf("%q gave the code %q", query, a.code)
 			}

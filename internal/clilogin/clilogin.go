@@ -56,7 +56,7 @@ type Login struct {
 	options  Options
 	file     file
 	client   *http.Client
-	patience time.Duration // of a sign-in
+	timeout  time.Duration // of a sign-in
 }
 
 // Open returns the login for the resource, an https URL, or an http one on loopback, that is kept in dir. It touches
@@ -80,7 +80,7 @@ func Open(dir, resource string, options Options) (*Login, error) {
 		options.Now = time.Now
 	}
 	return &Login{
-		resource: u, options: options, file: newFile(dir, u), patience: signInTime,
+		resource: u, options: options, file: newFile(dir, u), timeout: signInTime,
 		client: &http.Client{
 			Transport: options.Transport, Timeout: requestTime,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -95,20 +95,20 @@ func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out i
 	if browse == nil {
 		browse = OpenBrowser
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.patience, fmt.Errorf("nobody signed in within %v", l.patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("nobody signed in within %v", l.timeout))
 	defer cancel()
 	server, err := l.discover(ctx)
 	if err != nil {
-		return because(ctx, fmt.Errorf("find out where to sign in: %w", err))
+		return causeOf(ctx, fmt.Errorf("find out where to sign in: %w", err))
 	}
-	landing, err := newLanding(server.Issuer, server.IssParameter)
+	landing, err := newCallbackServer(server.Issuer, server.IssParameter)
 	if err != nil {
 		return err
 	}
 	defer landing.close()
 	id, err := l.register(ctx, server, landing.redirect)
 	if err != nil {
-		return because(ctx, fmt.Errorf("register at %s: %w", server.Issuer, err))
+		return causeOf(ctx, fmt.Errorf("register at %s: %w", server.Issuer, err))
 	}
 	config := oauth2.Config{
 		ClientID: id, RedirectURL: landing.redirect, Scopes: server.scopes,
@@ -124,9 +124,9 @@ func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out i
 	if err != nil {
 		return err
 	}
-	token, err := config.Exchange(l.via(ctx), code, oauth2.VerifierOption(verifier), resource)
+	token, err := config.Exchange(l.oauthContext(ctx), code, oauth2.VerifierOption(verifier), resource)
 	if err != nil {
-		return because(ctx, fmt.Errorf("exchange the code for tokens: %w", plain(err)))
+		return causeOf(ctx, fmt.Errorf("exchange the code for tokens: %w", withoutDetails(err)))
 	}
 	return l.begin(ctx, record{
 		Issuer: server.Issuer, TokenURL: server.Token, RevokeURL: server.Revocation, ClientID: id,
@@ -135,7 +135,7 @@ func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out i
 
 // begin keeps the first tokens of a sign-in, and revokes those of the one before.
 func (l *Login) begin(ctx context.Context, r record, token *oauth2.Token) error {
-	r, err := l.accept(r, token)
+	r, err := l.update(r, token)
 	if err != nil {
 		return err
 	}
@@ -194,15 +194,15 @@ func (l *Login) Renew(ctx context.Context, rejected string) (string, error) {
 	config := oauth2.Config{
 		ClientID: r.ClientID, Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
 	}
-	token, err := config.TokenSource(l.via(context.WithoutCancel(ctx)), &oauth2.Token{RefreshToken: r.Refresh}).Token()
-	if isOver(err) {
+	token, err := config.TokenSource(l.oauthContext(context.WithoutCancel(ctx)), &oauth2.Token{RefreshToken: r.Refresh}).Token()
+	if isFinal(err) {
 		return "", l.end(r)
 	}
 	if err != nil {
-		return "", fault.New(fault.Unavailable, "the sign-in at %s could not be renewed: %s", l.resource.Host, fault.Words(plain(err).Error())).WithCause(err).
+		return "", fault.New(fault.Unavailable, "the sign-in at %s could not be renewed: %s", l.resource.Host, fault.Words(withoutDetails(err).Error())).WithCause(err).
 			WithHint("try again in a moment")
 	}
-	if r, err = l.accept(r, token); err != nil {
+	if r, err = l.update(r, token); err != nil {
 		return "", err
 	}
 	if err := l.file.write(r); err != nil {
@@ -263,8 +263,8 @@ func (l *Login) ended() error {
 	return fault.New(fault.InvalidToken, "the sign-in at %s has ended", l.resource.Host).WithHint("%s", l.options.Hint)
 }
 
-// accept puts what the token endpoint answered into the record.
-func (l *Login) accept(r record, token *oauth2.Token) (record, error) {
+// update puts what the token endpoint answered into the record.
+func (l *Login) update(r record, token *oauth2.Token) (record, error) {
 	if token.Type() != "Bearer" || !plainText(token.AccessToken, maxToken) || token.ExpiresIn <= 0 ||
 		token.RefreshToken != "" && !plainText(token.RefreshToken, maxToken) {
 		return record{}, errors.New("the answer of the token endpoint is not a bearer token with a lifetime")
@@ -289,7 +289,7 @@ func (l *Login) revoke(ctx context.Context, r record) error {
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := l.client.Do(request)
 	if err != nil {
-		return plain(err)
+		return withoutDetails(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -298,7 +298,7 @@ func (l *Login) revoke(ctx context.Context, r record) error {
 	return nil
 }
 
-// via makes x/oauth2 use our client.
-func (l *Login) via(ctx context.Context) context.Context {
+// oauthContext makes x/oauth2 use our client.
+func (l *Login) oauthContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, l.client)
 }

@@ -19,7 +19,7 @@ import (
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := filepath.Join(t.TempDir(), "config", "sign-ins")
 	l := w.login(dir)
 	if _, err := l.Token(t.Context()); !errors.Is(err, ErrNotSignedIn) || !fault.Is(err, fault.AuthenticationRequired) || !strings.Contains(err.Error(), "mcp login") {
@@ -81,7 +81,7 @@ func wantPrivate(t *testing.T, dir string) {
 
 func TestADirectoryOpenToOthersIsClosed(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := filepath.Join(t.TempDir(), "sign-ins")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestADirectoryOpenToOthersIsClosed(t *testing.T) {
 // The browser could not be opened, and the person goes to the printed URL with another.
 func TestNoBrowser(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	l := w.login(t.TempDir())
 	printed, out := io.Pipe()
 	seen := make(chan string, 1)
@@ -122,7 +122,7 @@ func TestNoBrowser(t *testing.T) {
 
 func TestTheOtherSideSaysNo(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	w.deny = true
 	l := w.login(t.TempDir())
 	err := l.SignIn(t.Context(), browse, io.Discard)
@@ -139,11 +139,11 @@ func TestTheOtherSideSaysNo(t *testing.T) {
 
 func TestPatience(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	l := w.login(t.TempDir())
 	var to string
 	nobody := func(url string) error { to = url; return nil }
-	l.patience = 50 * time.Millisecond
+	l.timeout = 50 * time.Millisecond
 	if err := l.SignIn(t.Context(), nobody, io.Discard); err == nil || err.Error() != "nobody signed in within 50ms" {
 		t.Errorf("nobody comes: got %v", err)
 	}
@@ -154,7 +154,7 @@ func TestPatience(t *testing.T) {
 	if _, err := visit(u.Query().Get("redirect_uri")); err == nil {
 		t.Error("the port is still open")
 	}
-	l.patience = signInTime
+	l.timeout = signInTime
 	ctx, cancel := context.WithCancel(t.Context())
 	err = l.SignIn(ctx, func(string) error { cancel(); return nil }, io.Discard)
 	if !errors.Is(err, context.Canceled) {
@@ -164,7 +164,7 @@ func TestPatience(t *testing.T) {
 
 func TestRenewal(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := filepath.Join(t.TempDir(), "namewharf", "sign-ins")
 	l := w.signedIn(dir)
 	first := w.token(l)
@@ -187,7 +187,7 @@ func TestRenewal(t *testing.T) {
 		w.advance(31 * time.Minute)
 		w.token(l)
 	}
-	if got := w.happened(); got != "[grant_began]" {
+	if got := w.eventList(); got != "[grant_began]" {
 		t.Errorf("got the events %s", got)
 	}
 	wantPrivate(t, dir)
@@ -196,7 +196,7 @@ func TestRenewal(t *testing.T) {
 // A sign-in that ended at the other side is not followed by anonymous calls, but by a sentence that says what to do.
 func TestTheEnd(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	l := w.signedIn(dir)
 	grants, err := w.oauth.Grants(t.Context(), ada.AccountID)
@@ -227,7 +227,7 @@ func TestTheEnd(t *testing.T) {
 // An authorization server that fails for a while costs nothing as long as the token is good.
 func TestRenewalFailsForAWhile(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	l := w.signedIn(t.TempDir())
 	first := w.token(l)
 	w.hook(func(rw http.ResponseWriter, _ *http.Request) bool {
@@ -254,7 +254,7 @@ func TestRenewalFailsForAWhile(t *testing.T) {
 // A caller who leaves in the middle of a renewal does not take the only good refresh token along.
 func TestACallerLeavesDuringRenewal(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	l := w.signedIn(t.TempDir())
 	first := w.token(l)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -284,7 +284,7 @@ func TestTokenEndpointsThatMakeNoSense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newTown(t)
+			w := newFixture(t)
 			l := w.signedIn(t.TempDir())
 			first := w.token(l)
 			w.hook(func(rw http.ResponseWriter, _ *http.Request) bool {
@@ -307,7 +307,7 @@ func TestTokenEndpointsThatMakeNoSense(t *testing.T) {
 
 func TestSignOut(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	l := w.login(dir)
 	if err := l.SignOut(t.Context()); !errors.Is(err, ErrNotSignedIn) {
@@ -324,7 +324,7 @@ func TestSignOut(t *testing.T) {
 		t.Errorf("afterwards: got %v, want ErrNotSignedIn", err)
 	}
 	w.signedIn(dir)
-	cut := w.login(dir, func(o *Options) { o.Transport = cutOff{} })
+	cut := w.login(dir, func(o *Options) { o.Transport = offline{} })
 	if err := cut.SignOut(t.Context()); err == nil || !strings.Contains(err.Error(), "could not be told") {
 		t.Errorf("without a network: got %v, want that the server could not be told", err)
 	}
@@ -333,14 +333,14 @@ func TestSignOut(t *testing.T) {
 	}
 }
 
-// cutOff is a network cable in the air.
-type cutOff struct{}
+// offline is a network cable in the air.
+type offline struct{}
 
-func (cutOff) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }
+func (offline) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }
 
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	other, err := json.Marshal(record{Resource: "https://elsewhere.example", Access: "hush", Renew: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
@@ -365,7 +365,7 @@ func TestDamagedFiles(t *testing.T) {
 func TestServersHaveTheirOwnFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	one, two := newTown(t), newTown(t)
+	one, two := newFixture(t), newFixture(t)
 	a, b := one.signedIn(dir), two.signedIn(dir)
 	one.token(a)
 	two.token(b)

@@ -163,7 +163,7 @@ func (l *Login) do(request *http.Request, v any) (status int, err error) {
 	request.Header.Set("Accept", "application/json")
 	response, err := l.client.Do(request)
 	if err != nil {
-		return 0, plain(err)
+		return 0, withoutDetails(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))

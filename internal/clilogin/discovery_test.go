@@ -16,16 +16,16 @@ import (
 type object map[string]any
 
 // A liar is a protected resource and an authorization server that say what the test wants, over https.
-type liar struct {
+type fakeServer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	answers  map[string]func(http.ResponseWriter) // by path
 	requests []string                             // paths
 }
 
-func newLiar(t *testing.T) *liar {
+func newFakeServer(t *testing.T) *fakeServer {
 	t.Helper()
-	s := &liar{answers: map[string]func(http.ResponseWriter){}}
+	s := &fakeServer{answers: map[string]func(http.ResponseWriter){}}
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, r.URL.Path)
@@ -39,20 +39,20 @@ func newLiar(t *testing.T) *liar {
 	})
 	s.Server = httptest.NewTLSServer(handler)
 	t.Cleanup(s.Close)
-	s.says("/.well-known/oauth-protected-resource/api", s.resource(nil))
-	s.says("/.well-known/oauth-authorization-server", s.metadata(nil))
+	s.serveJSON("/.well-known/oauth-protected-resource/api", s.resource(nil))
+	s.serveJSON("/.well-known/oauth-authorization-server", s.metadata(nil))
 	return s
 }
 
 // resource is good metadata of the resource, with changes.
-func (s *liar) resource(changes object) object {
+func (s *fakeServer) resource(changes object) object {
 	o := object{"resource": s.URL + "/api", "authorization_servers": []string{s.URL}, "scopes_supported": []string{"pricing:read"}}
 	maps.Copy(o, changes)
 	return o
 }
 
 // metadata is good metadata of the authorization server, with changes.
-func (s *liar) metadata(changes object) object {
+func (s *fakeServer) metadata(changes object) object {
 	o := object{
 		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
 		"registration_endpoint": s.URL + "/register", "revocation_endpoint": s.URL + "/revoke",
@@ -63,22 +63,22 @@ func (s *liar) metadata(changes object) object {
 	return o
 }
 
-// does sets what a path answers.
-func (s *liar) does(path string, answer func(http.ResponseWriter)) {
+// handle sets what a path answers.
+func (s *fakeServer) handle(path string, answer func(http.ResponseWriter)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[path] = answer
 }
 
-func (s *liar) says(path string, v any) {
-	s.does(path, func(w http.ResponseWriter) {
+func (s *fakeServer) serveJSON(path string, v any) {
+	s.handle(path, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(v)
 	})
 }
 
 // signIn tries to sign in, with a browser that must not be opened.
-func (s *liar) signIn(t *testing.T) error {
+func (s *fakeServer) signIn(t *testing.T) error {
 	t.Helper()
 	l, err := Open(t.TempDir(), s.URL+"/api", Options{Transport: s.Client().Transport})
 	if err != nil {
@@ -107,65 +107,71 @@ func TestDiscoveryOfLiars(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		lie  func(*liar)
+		lie  func(*fakeServer)
 		want string // a part of the error
 	}{
-		{"no sign-in at all", func(s *liar) { s.does(resource, nil) }, "there is no sign-in"},
-		{"a resource with another address", func(s *liar) { s.says(resource, s.resource(object{"resource": "https://other.example/api"})) }, `calls itself "https://other.example/api"`},
-		{"the resource above", func(s *liar) { s.says(resource, s.resource(object{"resource": s.URL})) }, "calls itself"},
-		{"a resource without a name", func(s *liar) { s.says(resource, s.resource(object{"resource": ""})) }, "not about a protected resource"},
-		{"a resource with escapes", func(s *liar) { s.says(resource, s.resource(object{"resource": "https://a/\x1b[2J"})) }, "not about a protected resource"},
-		{"no authorization server", func(s *liar) { s.says(resource, s.resource(object{"authorization_servers": []string{}})) }, "no authorization server"},
-		{"an authorization server over http", func(s *liar) {
-			s.says(resource, s.resource(object{"authorization_servers": []string{"http://names.example"}}))
+		{"no sign-in at all", func(s *fakeServer) { s.handle(resource, nil) }, "there is no sign-in"},
+		{"a resource with another address", func(s *fakeServer) {
+			s.serveJSON(resource, s.resource(object{"resource": "https://other.example/api"}))
+		}, `calls itself "https://other.example/api"`},
+		{"the resource above", func(s *fakeServer) { s.serveJSON(resource, s.resource(object{"resource": s.URL})) }, "calls itself"},
+		{"a resource without a name", func(s *fakeServer) { s.serveJSON(resource, s.resource(object{"resource": ""})) }, "not about a protected resource"},
+		{"a resource with escapes", func(s *fakeServer) { s.serveJSON(resource, s.resource(object{"resource": "https://a/\x1b[2J"})) }, "not about a protected resource"},
+		{"no authorization server", func(s *fakeServer) { s.serveJSON(resource, s.resource(object{"authorization_servers": []string{}})) }, "no authorization server"},
+		{"an authorization server over http", func(s *fakeServer) {
+			s.serveJSON(resource, s.resource(object{"authorization_servers": []string{"http://names.example"}}))
 		}, "no https URL"},
-		{"an authorization server on this computer", func(s *liar) {
-			s.says(resource, s.resource(object{"authorization_servers": []string{elsewhere.URL}}))
+		{"an authorization server on this computer", func(s *fakeServer) {
+			s.serveJSON(resource, s.resource(object{"authorization_servers": []string{elsewhere.URL}}))
 		}, "no https URL"},
-		{"an authorization server in a file", func(s *liar) {
-			s.says(resource, s.resource(object{"authorization_servers": []string{"file:///etc/passwd"}}))
+		{"an authorization server in a file", func(s *fakeServer) {
+			s.serveJSON(resource, s.resource(object{"authorization_servers": []string{"file:///etc/passwd"}}))
 		}, "no https URL"},
-		{"another issuer", func(s *liar) { s.says(server, s.metadata(object{"issuer": "https://other.example"})) }, "another issuer"},
-		{"an issuer with a slash more", func(s *liar) { s.says(server, s.metadata(object{"issuer": s.URL + "/"})) }, "another issuer"},
-		{"a script to authorize", func(s *liar) {
-			s.says(server, s.metadata(object{"authorization_endpoint": "javascript:alert(1)"}))
+		{"another issuer", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"issuer": "https://other.example"})) }, "another issuer"},
+		{"an issuer with a slash more", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"issuer": s.URL + "/"})) }, "another issuer"},
+		{"a script to authorize", func(s *fakeServer) {
+			s.serveJSON(server, s.metadata(object{"authorization_endpoint": "javascript:alert(1)"}))
 		}, "the authorization endpoint of the authorization server is not"},
-		{"a file to authorize", func(s *liar) { s.says(server, s.metadata(object{"authorization_endpoint": "file:///bin/sh"})) }, "is not"},
-		{"an option to authorize", func(s *liar) { s.says(server, s.metadata(object{"authorization_endpoint": "--help"})) }, "is not"},
-		{"a token endpoint over http", func(s *liar) { s.says(server, s.metadata(object{"token_endpoint": elsewhere.URL})) }, "the token endpoint of the authorization server is not an https URL"},
-		{"a token endpoint with a user", func(s *liar) { s.says(server, s.metadata(object{"token_endpoint": "https://a@b.example"})) }, "the token endpoint"},
-		{"a registration endpoint over http", func(s *liar) { s.says(server, s.metadata(object{"registration_endpoint": elsewhere.URL})) }, "the registration endpoint"},
-		{"a revocation endpoint over http", func(s *liar) { s.says(server, s.metadata(object{"revocation_endpoint": elsewhere.URL})) }, "the revocation endpoint"},
-		{"no registration", func(s *liar) { s.says(server, s.metadata(object{"registration_endpoint": ""})) }, "has no registration endpoint"},
-		{"no PKCE", func(s *liar) {
-			s.says(server, s.metadata(object{"code_challenge_methods_supported": []string{"plain"}}))
+		{"a file to authorize", func(s *fakeServer) {
+			s.serveJSON(server, s.metadata(object{"authorization_endpoint": "file:///bin/sh"}))
+		}, "is not"},
+		{"an option to authorize", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"authorization_endpoint": "--help"})) }, "is not"},
+		{"a token endpoint over http", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"token_endpoint": elsewhere.URL})) }, "the token endpoint of the authorization server is not an https URL"},
+		{"a token endpoint with a user", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"token_endpoint": "https://a@b.example"})) }, "the token endpoint"},
+		{"a registration endpoint over http", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"registration_endpoint": elsewhere.URL})) }, "the registration endpoint"},
+		{"a revocation endpoint over http", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"revocation_endpoint": elsewhere.URL})) }, "the revocation endpoint"},
+		{"no registration", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"registration_endpoint": ""})) }, "has no registration endpoint"},
+		{"no PKCE", func(s *fakeServer) {
+			s.serveJSON(server, s.metadata(object{"code_challenge_methods_supported": []string{"plain"}}))
 		}, "without PKCE"},
-		{"no codes", func(s *liar) { s.says(server, s.metadata(object{"response_types_supported": []string{"token"}})) }, "issues no codes"},
-		{"secrets", func(s *liar) {
-			s.says(server, s.metadata(object{"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}}))
+		{"no codes", func(s *fakeServer) {
+			s.serveJSON(server, s.metadata(object{"response_types_supported": []string{"token"}}))
+		}, "issues no codes"},
+		{"secrets", func(s *fakeServer) {
+			s.serveJSON(server, s.metadata(object{"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}}))
 		}, "a secret"},
-		{"an endless resource", func(s *liar) { s.does(resource, huge) }, "over 64 KiB"},
-		{"an endless server", func(s *liar) { s.does(server, huge) }, "over 64 KiB"},
-		{"a redirected resource", func(s *liar) { s.does(resource, redirect) }, "status 307"},
-		{"a redirected server", func(s *liar) { s.does(server, redirect) }, "status 307"},
-		{"a redirected registration", func(s *liar) { s.does("/register", redirect) }, "status 307"},
-		{"HTML", func(s *liar) {
-			s.does(resource, func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>hush") })
+		{"an endless resource", func(s *fakeServer) { s.handle(resource, huge) }, "over 64 KiB"},
+		{"an endless server", func(s *fakeServer) { s.handle(server, huge) }, "over 64 KiB"},
+		{"a redirected resource", func(s *fakeServer) { s.handle(resource, redirect) }, "status 307"},
+		{"a redirected server", func(s *fakeServer) { s.handle(server, redirect) }, "status 307"},
+		{"a redirected registration", func(s *fakeServer) { s.handle("/register", redirect) }, "status 307"},
+		{"HTML", func(s *fakeServer) {
+			s.handle(resource, func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>hush") })
 		}, "not the JSON"},
-		{"a list", func(s *liar) { s.says(server, []string{"hush"}) }, "not the JSON"},
-		{"too many registrations", func(s *liar) { s.does("/register", func(w http.ResponseWriter) { w.WriteHeader(429) }) }, "too many registrations"},
-		{"a refused registration", func(s *liar) {
-			s.does("/register", func(w http.ResponseWriter) {
+		{"a list", func(s *fakeServer) { s.serveJSON(server, []string{"hush"}) }, "not the JSON"},
+		{"too many registrations", func(s *fakeServer) { s.handle("/register", func(w http.ResponseWriter) { w.WriteHeader(429) }) }, "too many registrations"},
+		{"a refused registration", func(s *fakeServer) {
+			s.handle("/register", func(w http.ResponseWriter) {
 				w.WriteHeader(400)
 				fmt.Fprint(w, `{"error":"invalid_redirect_uri","error_description":"hush"}`)
 			})
 		}, "status 400 (invalid_redirect_uri)"},
-		{"a client without an id", func(s *liar) { s.says("/register", object{}) }, "no client_id"},
-		{"a client with a bandit's id", func(s *liar) { s.says("/register", object{"client_id": "hush \x1b"}) }, "no client_id"},
+		{"a client without an id", func(s *fakeServer) { s.serveJSON("/register", object{}) }, "no client_id"},
+		{"a client with a bandit's id", func(s *fakeServer) { s.serveJSON("/register", object{"client_id": "hush \x1b"}) }, "no client_id"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := newLiar(t)
+			s := newFakeServer(t)
 			test.lie(s)
 			err := s.signIn(t)
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hush") || strings.Contains(err.Error(), "\x1b") {

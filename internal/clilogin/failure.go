@@ -11,9 +11,9 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// plain is the reason of a failed request without what was sent and what came back. Errors of x/oauth2 hold the whole
+// withoutDetails is the reason of a failed request without what was sent and what came back. Errors of x/oauth2 hold the whole
 // answer, and those of net/http the address.
-func plain(err error) error {
+func withoutDetails(err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Errorf("the server refused with status %d%s", refused.Response.StatusCode, codeWord(refused.ErrorCode))
 	}
@@ -31,17 +31,17 @@ func codeWord(code string) string {
 	return " (" + code + ")"
 }
 
-// overCodes say that refreshing will never succeed again (RFC 6749, section 5.2).
-var overCodes = []string{"invalid_grant", "invalid_client", "unauthorized_client"}
+// finalCodes say that refreshing will never succeed again (RFC 6749, section 5.2).
+var finalCodes = []string{"invalid_grant", "invalid_client", "unauthorized_client"}
 
-// isOver reports whether a refresh failed for good.
-func isOver(err error) bool {
+// isFinal reports whether a refresh failed for good.
+func isFinal(err error) bool {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
-	return ok && refused.Response.StatusCode/100 == 4 && slices.Contains(overCodes, refused.ErrorCode)
+	return ok && refused.Response.StatusCode/100 == 4 && slices.Contains(finalCodes, refused.ErrorCode)
 }
 
-// because is err, or the reason why ctx has ended.
-func because(ctx context.Context, err error) error {
+// causeOf is err, or the reason why ctx has ended.
+func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -24,7 +24,7 @@ import (
 var ada = oauthas.SessionRef{ID: "ses_1", AccountID: "acc_1"}
 
 // A town is an authorization server on loopback, with an API that it protects and a person who is signed in there.
-type town struct {
+type fixture struct {
 	*testing.T
 	base  string
 	oauth *oauthas.Server
@@ -38,10 +38,10 @@ type town struct {
 	after    func()                                        // runs when a token request is answered but not sent
 }
 
-func newTown(t *testing.T, tweaks ...func(*oauthas.Config)) *town {
+func newFixture(t *testing.T, tweaks ...func(*oauthas.Config)) *fixture {
 	t.Helper()
 	s := httptest.NewServer(nil)
-	w := &town{T: t, base: s.URL}
+	w := &fixture{T: t, base: s.URL}
 	cfg := oauthas.Config{
 		DB: storetest.Open(t, store.Config{Dir: t.TempDir()}), Issuer: w.base, Resources: []string{w.base + "/api"},
 		Now: w.now, NoLimits: true, Logger: slog.New(slog.DiscardHandler),
@@ -69,27 +69,27 @@ func newTown(t *testing.T, tweaks ...func(*oauthas.Config)) *town {
 	return w
 }
 
-func (w *town) now() time.Time {
+func (w *fixture) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Now().Add(w.clock)
 }
 
-func (w *town) advance(d time.Duration) {
+func (w *fixture) advance(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.clock += d
 }
 
-// happened lists what was recorded about the account.
-func (w *town) happened() string {
+// eventList lists what was recorded about the account.
+func (w *fixture) eventList() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return fmt.Sprint(w.events)
 }
 
 // count counts requests.
-func (w *town) count(request string) (n int) {
+func (w *fixture) count(request string) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range w.requests {
@@ -100,21 +100,21 @@ func (w *town) count(request string) (n int) {
 	return n
 }
 
-func (w *town) hooks() (before func(http.ResponseWriter, *http.Request) bool, after func()) {
+func (w *fixture) hooks() (before func(http.ResponseWriter, *http.Request) bool, after func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.before, w.after
 }
 
 // hook sets what happens around token requests.
-func (w *town) hook(before func(http.ResponseWriter, *http.Request) bool, after func()) {
+func (w *fixture) hook(before func(http.ResponseWriter, *http.Request) bool, after func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.before, w.after = before, after
 }
 
 // endpoint serves registration, token and revocation.
-func (w *town) endpoint(rw http.ResponseWriter, r *http.Request) {
+func (w *fixture) endpoint(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	form, _ := url.ParseQuery(string(body))
@@ -137,7 +137,7 @@ func (w *town) endpoint(rw http.ResponseWriter, r *http.Request) {
 }
 
 // authorize is the pages that ask the person, who answers at once.
-func (w *town) authorize(rw http.ResponseWriter, r *http.Request) {
+func (w *fixture) authorize(rw http.ResponseWriter, r *http.Request) {
 	decision, err := w.oauth.Authorize(r.Context(), oauthas.AuthorizeRequest{Params: r.URL.Query(), Session: ada})
 	if question, ok := decision.(oauthas.Consent); ok {
 		decision, err = w.oauth.Answer(r.Context(), question.Interaction, ada, !w.deny)
@@ -151,7 +151,7 @@ func (w *town) authorize(rw http.ResponseWriter, r *http.Request) {
 }
 
 // echo answers with who called and what was sent.
-func (w *town) echo(rw http.ResponseWriter, r *http.Request) {
+func (w *fixture) echo(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	who := "nobody"
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
@@ -167,7 +167,7 @@ func (w *town) echo(rw http.ResponseWriter, r *http.Request) {
 }
 
 // login opens the login for the town's API in dir.
-func (w *town) login(dir string, tweaks ...func(*Options)) *Login {
+func (w *fixture) login(dir string, tweaks ...func(*Options)) *Login {
 	w.Helper()
 	options := Options{Hint: `run "mcp login"`, Now: w.now}
 	for _, tweak := range tweaks {
@@ -181,7 +181,7 @@ func (w *town) login(dir string, tweaks ...func(*Options)) *Login {
 }
 
 // signedIn is a login where a person has signed in.
-func (w *town) signedIn(dir string) *Login {
+func (w *fixture) signedIn(dir string) *Login {
 	w.Helper()
 	l := w.login(dir)
 	if err := l.SignIn(w.Context(), browse, io.Discard); err != nil {
@@ -191,7 +191,7 @@ func (w *town) signedIn(dir string) *Login {
 }
 
 // token is the access token, which must be good.
-func (w *town) token(l *Login) string {
+func (w *fixture) token(l *Login) string {
 	w.Helper()
 	token, err := l.Token(w.Context())
 	if err != nil {

@@ -61,7 +61,7 @@ func renewing(what string) error {
 }
 
 // renewer is a process of its own that renews.
-func (w *town) renewer(dir string, times int) (cmd *exec.Cmd, lines *bufio.Scanner, stderr *strings.Builder) {
+func (w *fixture) renewer(dir string, times int) (cmd *exec.Cmd, lines *bufio.Scanner, stderr *strings.Builder) {
 	w.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *town) renewer(dir string, times int) (cmd *exec.Cmd, lines *bufio.Scann
 // Three processes with four goroutines each share the file. A refresh token that is used twice would end the sign-in.
 func TestProcessesShareASignIn(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	l := w.signedIn(dir)
 	const processes, times = 3, 6
@@ -103,7 +103,7 @@ func TestProcessesShareASignIn(t *testing.T) {
 	}
 	wg.Wait()
 	w.token(l)
-	if got := w.happened(); got != "[grant_began]" {
+	if got := w.eventList(); got != "[grant_began]" {
 		t.Errorf("got the events %s, want none after the beginning", got)
 	}
 	if n := w.count("/api/oauth/token refresh_token"); n < times || n > 4*times*processes {
@@ -116,7 +116,7 @@ func TestProcessesShareASignIn(t *testing.T) {
 // that was on its way to it; then the person is asked to sign in again.
 func TestKilledWhileRenewing(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	l := w.signedIn(dir)
 	lost := 0
@@ -157,7 +157,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 	}{{"a server with a grace", time.Minute}, {"a server without", 0}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newTown(t, func(c *oauthas.Config) { c.RefreshGrace = test.grace })
+			w := newFixture(t, func(c *oauthas.Config) { c.RefreshGrace = test.grace })
 			dir := t.TempDir()
 			l := w.signedIn(dir)
 			first := w.token(l)
@@ -190,7 +190,7 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 // A lock that another process keeps is waited for as long as the caller wants.
 func TestLockedOut(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	l := w.signedIn(t.TempDir())
 	first := w.token(l)
 	unlock, err := l.file.lock(t.Context())

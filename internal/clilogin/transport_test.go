@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-func (w *town) send(l *Login, method, at string, body io.Reader) (int, string, error) {
+func (w *fixture) send(l *Login, method, at string, body io.Reader) (int, string, error) {
 	w.Helper()
 	r, err := http.NewRequestWithContext(w.Context(), method, at, body)
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *town) send(l *Login, method, at string, body io.Reader) (int, string, e
 
 func TestTransport(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	dir := t.TempDir()
 	l := w.login(dir)
 	want := func(what string, body io.Reader, status int, text string) {
@@ -78,7 +78,7 @@ type closed struct {
 func (c *closed) Close() error { c.n++; return nil }
 
 // revoke ends an access token and leaves its grant.
-func (w *town) revoke(token string) {
+func (w *fixture) revoke(token string) {
 	w.Helper()
 	response, err := http.PostForm(w.base+"/api/oauth/revoke", url.Values{"token": {token}})
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -90,7 +90,7 @@ func (w *town) revoke(token string) {
 // The token goes to its resource and nowhere else, a redirect included.
 func TestTheTokenStaysAtHome(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
+	w := newFixture(t)
 	l := w.signedIn(t.TempDir())
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if h := r.Header.Get("Authorization"); h != "" {
@@ -125,7 +125,7 @@ func TestTheTokenStaysAtHome(t *testing.T) {
 		t.Errorf("a token of the caller's own: got %v, %v; want it to be sent, and rejected", response, err)
 	}
 	_ = response.Body.Close()
-	cut := w.login(t.TempDir(), func(o *Options) { o.Transport = cutOff{} })
+	cut := w.login(t.TempDir(), func(o *Options) { o.Transport = offline{} })
 	if _, _, err := w.send(cut, "GET", w.base+"/api/echo", nil); err == nil || errors.Is(err, ErrNotSignedIn) {
 		t.Errorf("without a network: got %v", err)
 	}

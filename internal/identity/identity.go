@@ -54,8 +54,8 @@ func Flags(fs *flag.FlagSet) *Settings {
 // SignInPath is the page at which people sign in.
 const SignInPath = "/signin"
 
-// Off is what of sign-in is not configured.
-func (s *Settings) Off() (lines []string) {
+// Disabled is what of sign-in is not configured.
+func (s *Settings) Disabled() (lines []string) {
 	if s.SMTP == "" {
 		lines = append(lines, "mail (-smtp): it goes to the log, links included: whoever reads that can sign in as anyone")
 	}
@@ -74,66 +74,66 @@ type Config struct {
 	Now       func() time.Time
 }
 
-// Identity are everything opened. Close them after the doors and before the backend.
-type Identity struct {
+// Services are everything opened. Close them after the doors and before the backend.
+type Services struct {
 	Accounts *account.Accounts
 	OAuth    *oauthas.Server
 	Names    *portfolio.Portfolio
 }
 
 // Open opens everything. Errors are one clear line.
-func Open(ctx context.Context, cfg Config) (*Identity, error) {
-	back := cfg.Backend
-	p := &Identity{Names: NewNames(back, cfg.Logger)}
+func Open(ctx context.Context, cfg Config) (*Services, error) {
+	backend := cfg.Backend
+	svc := &Services{Names: NewPortfolio(backend, cfg.Logger)}
 	accounts := account.Config{
-		DB: back.DB, Keys: back.Keys, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
+		DB: backend.DB, Keys: backend.Keys, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
 		OnRevokeAll: func(ctx context.Context, tx store.Tx, accountID string) error {
-			return p.OAuth.RevokeAll(ctx, tx, accountID)
+			return svc.OAuth.RevokeAll(ctx, tx, accountID)
 		},
 		OnDelete: func(ctx context.Context, tx store.Tx, accountID string) error {
-			if err := p.Names.RemoveAll(ctx, tx, accountID); err != nil {
+			if err := svc.Names.RemoveAll(ctx, tx, accountID); err != nil {
 				return err
 			}
-			return p.OAuth.RemoveAll(ctx, tx, accountID)
+			return svc.OAuth.RemoveAll(ctx, tx, accountID)
 		},
-		Holds: p.Names.Holds,
+		Holds: svc.Names.Holds,
 	}
 	var err error
-	if accounts.Mail, err = cfg.mailer(back.Roots); err != nil {
+	if accounts.Mail, err = cfg.mailer(backend.Roots); err != nil {
 		return nil, err
 	}
 	if accounts.OIDC, err = cfg.providers(); err != nil {
 		return nil, err
 	}
 	accounts.VerifyFirst = accounts.Mail != nil // with mail, an address is its owner's before anybody signs in with it
-	if p.Accounts, err = account.New(ctx, accounts); err != nil {
+	if svc.Accounts, err = account.New(ctx, accounts); err != nil {
 		return nil, err
 	}
-	p.OAuth, err = oauthas.New(ctx, oauthas.Config{
-		DB: back.DB, Now: cfg.Now, Issuer: cfg.Issuer, Resources: append(cfg.Resources, cfg.Extra...),
-		Fetch: oauthas.DocumentClient(back.Allow, back.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, Address: cfg.Address,
+	svc.OAuth, err = oauthas.New(ctx, oauthas.Config{
+		DB: backend.DB, Now: cfg.Now, Issuer: cfg.Issuer, Resources: append(cfg.Resources, cfg.Extra...),
+		Fetch: oauthas.DocumentClient(backend.Allow, backend.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, ClientIP: cfg.Address,
 		Registrations: oauthas.RegistrationLimit{PerDay: int(*cfg.MaxRegistrations)},
-		Record:        p.record(cfg.Logger), Logger: cfg.Logger,
+		Record:        svc.record(cfg.Logger), Logger: cfg.Logger,
 	})
 	if err != nil {
-		p.Accounts.Close()
+		svc.Accounts.Close()
 		return nil, err
 	}
-	return p, nil
+	return svc, nil
 }
 
-// NewNames returns the portfolios of a backend.
-func NewNames(back *app.App, log *slog.Logger) *portfolio.Portfolio {
+// NewPortfolio returns the portfolios of a backend.
+func NewPortfolio(backend *app.App, log *slog.Logger) *portfolio.Portfolio {
 	return portfolio.New(portfolio.Config{
-		DB: back.DB, Suffixes: back.Lookup.Suffixes(), DNS: back.Lookup, Registry: tools.RegistryOf(back.Lookup),
-		Market: tools.MarketOf(back.Market, back.DB.Now), Logger: log,
+		DB: backend.DB, Suffixes: backend.Lookup.Suffixes(), DNS: backend.Lookup, Registry: tools.RegistryOf(backend.Lookup),
+		Market: tools.MarketOf(backend.Market, backend.DB.Now), Logger: log,
 	})
 }
 
 // Close ends everything.
-func (p *Identity) Close() {
-	p.OAuth.Close()
-	p.Accounts.Close()
+func (svc *Services) Close() {
+	svc.OAuth.Close()
+	svc.Accounts.Close()
 }
 
 // grantEvents are the lines of an account's security log for what happens to its grants.
@@ -147,10 +147,10 @@ var grantEvents = map[oauthas.EventKind]struct {
 	oauthas.RefreshReplayed: {account.AppRevoked, ", because a refresh token was used twice"},
 }
 
-func (p *Identity) record(log *slog.Logger) func(context.Context, oauthas.Event) {
+func (svc *Services) record(log *slog.Logger) func(context.Context, oauthas.Event) {
 	return func(ctx context.Context, e oauthas.Event) {
 		line := grantEvents[e.Kind]
-		if err := p.Accounts.Record(ctx, account.Entry{AccountID: e.Account, What: line.event, Detail: e.Client + line.detail}); err != nil {
+		if err := svc.Accounts.Record(ctx, account.Entry{AccountID: e.Account, What: line.event, Detail: e.Client + line.detail}); err != nil {
 			log.Error("an entry of the security log is lost", "error", err)
 		}
 	}
@@ -211,8 +211,8 @@ func (s *Settings) providers() ([]account.Provider, error) {
 		return nil, fmt.Errorf("-oidc %s: it names no [[provider]]", s.OIDC)
 	}
 	all := make([]account.Provider, len(file.Provider))
-	for i, p := range file.Provider {
-		all[i] = account.Provider{ID: p.ID, Name: p.Name, Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Scopes: p.Scopes}
+	for i, svc := range file.Provider {
+		all[i] = account.Provider{ID: svc.ID, Name: svc.Name, Issuer: svc.Issuer, ClientID: svc.ClientID, ClientSecret: svc.ClientSecret, Scopes: svc.Scopes}
 	}
 	return all, nil
 }

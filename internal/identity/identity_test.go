@@ -39,12 +39,12 @@ var silent = slog.New(slog.DiscardHandler)
 // demo is a backend on a store of its own.
 func demo(t *testing.T) *app.App {
 	t.Helper()
-	back, err := app.Open(t.Context(), app.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())
+	backend, err := app.Open(t.Context(), app.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = back.Close() })
-	return back
+	t.Cleanup(func() { _ = backend.Close() })
+	return backend
 }
 
 func write(t *testing.T, text string) (path string) {
@@ -58,7 +58,7 @@ func write(t *testing.T, text string) (path string) {
 
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	back := demo(t)
+	backend := demo(t)
 	for _, test := range []struct {
 		name string
 		args []string
@@ -77,9 +77,9 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p, err := Open(t.Context(), Config{Settings: flagged(t, test.args...), Backend: back, Issuer: "https://names.example", Logger: silent, Now: time.Now})
+			svc, err := Open(t.Context(), Config{Settings: flagged(t, test.args...), Backend: backend, Issuer: "https://names.example", Logger: silent, Now: time.Now})
 			if err == nil {
-				p.Close()
+				svc.Close()
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "hushed") {
 				t.Errorf("%q: got %v; want one line with %q", test.args, err, test.want)
@@ -121,19 +121,19 @@ func TestMailer(t *testing.T) {
 // What happens to a grant stands in the security log of its account.
 func TestGrantsAreRecorded(t *testing.T) {
 	t.Parallel()
-	p, err := Open(t.Context(), Config{Settings: flagged(t), Backend: demo(t), Issuer: "https://names.example", Logger: silent, Now: time.Now})
+	svc, err := Open(t.Context(), Config{Settings: flagged(t), Backend: demo(t), Issuer: "https://names.example", Logger: silent, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
-	ada, err := p.Accounts.SignUp(t.Context(), "ada@example.com", "a long quiet password", "", netip.MustParseAddr("192.0.2.1"))
+	defer svc.Close()
+	ada, err := svc.Accounts.SignUp(t.Context(), "ada@example.com", "a long quiet password", "", netip.MustParseAddr("192.0.2.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for kind := range grantEvents {
-		p.record(silent)(context.Background(), oauthas.Event{Account: ada.ID, Kind: kind, Client: "Shop", Grant: "gra_1"})
+		svc.record(silent)(context.Background(), oauthas.Event{Account: ada.ID, Kind: kind, Client: "Shop", Grant: "gra_1"})
 	}
-	log, err := p.Accounts.Log(t.Context(), ada.ID, 10)
+	log, err := svc.Accounts.Log(t.Context(), ada.ID, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,20 +169,20 @@ func TestByPath(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	d := middleware.New(middleware.Config{BaseURL: "https://mcp.example", Tokens: middleware.NoTokens, Logger: silent})
-	doors, err := Documents(d, "https://names.example", []string{"https://mcp.example", "https://mcp.example/mcp"})
+	mw := middleware.New(middleware.Config{BaseURL: "https://mcp.example", Tokens: middleware.NoTokens, Logger: silent})
+	routes, err := Documents(mw, "https://names.example", []string{"https://mcp.example", "https://mcp.example/mcp"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, resource := range map[string]string{"": "https://mcp.example", "/mcp": "https://mcp.example/mcp"} {
 		w := httptest.NewRecorder()
 		path = "/.well-known/oauth-protected-resource" + path
-		ByPath(doors, http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		ByPath(routes, http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if got := w.Body.String(); !strings.Contains(got, `{"resource":"`+resource+`","authorization_servers":["https://names.example"]`) {
 			t.Errorf("%s: got %d %s", path, w.Code, got)
 		}
 	}
-	if _, err := Documents(d, "https://names.example", []string{"mcp"}); err == nil {
+	if _, err := Documents(mw, "https://names.example", []string{"mcp"}); err == nil {
 		t.Error("a resource that is no URL is taken")
 	}
 }

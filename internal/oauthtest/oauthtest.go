@@ -27,9 +27,9 @@ type Server struct {
 	Transport http.RoundTripper // how it is reached; nil: at Base
 }
 
-// Behind is a transport that hands what is meant for any public address to the plain one at which a server listens, as
+// ProxyTransport is a transport that hands what is meant for any public address to the plain one at which a server listens, as
 // a proxy that terminates TLS does. The Host header stays.
-func Behind(listening string) http.RoundTripper {
+func ProxyTransport(listening string) http.RoundTripper {
 	to := strings.TrimPrefix(listening, "http://")
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		out := r.Clone(r.Context())
@@ -135,15 +135,15 @@ func (s *Server) Register(metadata map[string]any, headers ...string) Answer {
 }
 
 // An App is an application that is registered as a client.
-type App struct {
+type Client struct {
 	*Server
 	ID       string
 	Redirect string // the first one registered
 	Verifier string
 }
 
-// App registers an application with its redirects, http://127.0.0.1/cb where there are none.
-func (s *Server) App(redirects ...string) *App {
+// NewClient registers an application with its redirects, http://127.0.0.1/cb where there are none.
+func (s *Server) NewClient(redirects ...string) *Client {
 	s.Helper()
 	if len(redirects) == 0 {
 		redirects = []string{"http://127.0.0.1/cb"}
@@ -152,7 +152,7 @@ func (s *Server) App(redirects ...string) *App {
 	if made.Status != http.StatusCreated || made.Get("client_id") == "" {
 		s.Fatalf("register a client: got %d %s", made.Status, made.Text)
 	}
-	return &App{s, made.Get("client_id"), redirects[0], rand.Text() + rand.Text()}
+	return &Client{s, made.Get("client_id"), redirects[0], rand.Text() + rand.Text()}
 }
 
 // Challenge is the hash of a verifier (RFC 7636, section 4.2).
@@ -161,8 +161,8 @@ func Challenge(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Ask is the path of an authorization request for both scopes, with changes to its parameters: nil leaves one out.
-func (a *App) Ask(changes url.Values) string {
+// AuthorizePath is the path of an authorization request for both scopes, with changes to its parameters: nil leaves one out.
+func (a *Client) AuthorizePath(changes url.Values) string {
 	p := url.Values{
 		"response_type": {"code"}, "client_id": {a.ID}, "redirect_uri": {a.Redirect}, "state": {"a b&c"},
 		"scope": {"pricing:read domains:write"}, "code_challenge": {Challenge(a.Verifier)}, "code_challenge_method": {"S256"},
@@ -175,15 +175,15 @@ func (a *App) Ask(changes url.Values) string {
 	return "/oauth/authorize?" + p.Encode()
 }
 
-// Redemption is the form that exchanges a code.
-func (a *App) Redemption(code string) url.Values {
+// CodeForm is the form that exchanges a code.
+func (a *Client) CodeForm(code string) url.Values {
 	return url.Values{
 		"grant_type": {"authorization_code"}, "client_id": {a.ID}, "redirect_uri": {a.Redirect}, "code": {code}, "code_verifier": {a.Verifier},
 	}
 }
 
-// Renewal is the form that exchanges a refresh token.
-func (a *App) Renewal(refresh string) url.Values {
+// RefreshForm is the form that exchanges a refresh token.
+func (a *Client) RefreshForm(refresh string) url.Values {
 	return url.Values{"grant_type": {"refresh_token"}, "client_id": {a.ID}, "refresh_token": {refresh}}
 }
 
@@ -209,8 +209,8 @@ func (a Answer) Tokens() Tokens {
 	return Tokens{a.Get("access_token"), a.Get("refresh_token"), a.Get("scope")}
 }
 
-// Good is the tokens that the form is exchanged for.
-func (s *Server) Good(form url.Values) Tokens {
+// MustToken is the tokens that the form is exchanged for.
+func (s *Server) MustToken(form url.Values) Tokens {
 	s.Helper()
 	a := s.Token(form)
 	if a.Status != http.StatusOK || a.Get("access_token") == "" || a.Get("refresh_token") == "" {
@@ -220,36 +220,36 @@ func (s *Server) Good(form url.Values) Tokens {
 }
 
 // A Person is a browser that follows no redirect by itself.
-type Person struct {
+type User struct {
 	*Server
 	Email    string
 	Password string
 	Browser  *http.Client
 }
 
-// Person opens a browser. Email and password are another's.
-func (s *Server) Person() *Person {
-	p := &Person{s, strings.ToLower(rand.Text()[:8]) + "@people.example", rand.Text(), s.client()}
+// NewUser opens a browser. Email and password are another's.
+func (s *Server) NewUser() *User {
+	p := &User{s, strings.ToLower(rand.Text()[:8]) + "@people.example", rand.Text(), s.client()}
 	p.Browser.Jar, _ = cookiejar.New(nil) // fails only on options
 	return p
 }
 
 // Open gets a page.
-func (p *Person) Open(path string, headers ...string) Answer {
+func (p *User) Open(path string, headers ...string) Answer {
 	p.Helper()
 	return p.send(p.Browser, http.MethodGet, path, nil, headers)
 }
 
 // Submit posts a form as a browser does that has just been given it by the server: with the headers of a page of the
 // same origin below no-referrer, unless others are given.
-func (p *Person) Submit(path string, form url.Values, headers ...string) Answer {
+func (p *User) Submit(path string, form url.Values, headers ...string) Answer {
 	p.Helper()
 	all := []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin", "null"}
 	return p.send(p.Browser, http.MethodPost, path, strings.NewReader(form.Encode()), append(all, headers...))
 }
 
-// Fill fills the first form of a page that posts to the path, and submits it: with what the form holds, and the fields.
-func (p *Person) Fill(page Answer, path string, fields url.Values) Answer {
+// SubmitForm fills the first form of a page that posts to the path, and submits it: with what the form holds, and the fields.
+func (p *User) SubmitForm(page Answer, path string, fields url.Values) Answer {
 	p.Helper()
 	form, ok := page.Form(path)
 	if !ok {
@@ -293,9 +293,9 @@ func has(tag html.Token, name string) bool {
 }
 
 // SignUp makes an account on the sign-up page.
-func (p *Person) SignUp() *Person {
+func (p *User) SignUp() *User {
 	p.Helper()
-	a := p.Fill(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
+	a := p.SubmitForm(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
 	if a.Status != http.StatusOK {
 		p.Fatalf("sign up: got %d %s", a.Status, a.Text)
 	}
@@ -303,29 +303,29 @@ func (p *Person) SignUp() *Person {
 }
 
 // SignIn signs in on the sign-in page.
-func (p *Person) SignIn() *Person {
+func (p *User) SignIn() *User {
 	p.Helper()
-	a := p.Fill(p.Open("/signin"), "/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
+	a := p.SubmitForm(p.Open("/signin"), "/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
 	if a.Status != http.StatusSeeOther || a.Location().Path != "/account" {
 		p.Fatalf("sign in: got %d to %s\n%s", a.Status, a.Header.Get("Location"), a.Text)
 	}
 	return p
 }
 
-// Resident is a person with an account who is signed in.
-func (s *Server) Resident() *Person {
+// SignedInUser is a person with an account who is signed in.
+func (s *Server) SignedInUser() *User {
 	s.Helper()
-	return s.Person().SignUp().SignIn()
+	return s.NewUser().SignUp().SignIn()
 }
 
 // Allow asks as the application does and presses Allow. It returns the parameters that the application gets back.
-func (p *Person) Allow(a *App, changes url.Values) url.Values {
+func (p *User) Allow(a *Client, changes url.Values) url.Values {
 	p.Helper()
-	question := p.Open(a.Ask(changes))
+	question := p.Open(a.AuthorizePath(changes))
 	if question.Status != http.StatusOK {
 		p.Fatalf("authorize: got %d to %q\n%s", question.Status, question.Header.Get("Location"), question.Text)
 	}
-	back := p.Fill(question, "/oauth/authorize", url.Values{"answer": {"allow"}})
+	back := p.SubmitForm(question, "/oauth/authorize", url.Values{"answer": {"allow"}})
 	if back.Status != http.StatusSeeOther || !back.Location().Query().Has("code") {
 		p.Fatalf("allow: got %d to %q\n%s", back.Status, back.Header.Get("Location"), back.Text)
 	}
@@ -333,13 +333,13 @@ func (p *Person) Allow(a *App, changes url.Values) url.Values {
 }
 
 // Tokens are what an application gets that the person allows what it asks for.
-func (p *Person) Tokens(a *App, changes url.Values) Tokens {
+func (p *User) Tokens(a *Client, changes url.Values) Tokens {
 	p.Helper()
-	return p.Good(a.Redemption(p.Allow(a, changes).Get("code")))
+	return p.MustToken(a.CodeForm(p.Allow(a, changes).Get("code")))
 }
 
 // Cookie is the value of a cookie that the browser holds; empty: it holds none of the name.
-func (p *Person) Cookie(name string) string {
+func (p *User) Cookie(name string) string {
 	u, err := url.Parse(p.Base)
 	if err != nil {
 		p.Fatal(err)
@@ -353,7 +353,7 @@ func (p *Person) Cookie(name string) string {
 }
 
 // SignInAgain posts the sign-in form in a browser that is signed in already, where the page would lead to the account.
-func (p *Person) SignInAgain() {
+func (p *User) SignInAgain() {
 	p.Helper()
 	a := p.Submit("/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
 	if a.Status != http.StatusSeeOther {

@@ -30,11 +30,11 @@ type Provider struct {
 	Signer   *ecdsa.PrivateKey // of ID tokens; nil: the published one
 	Down     bool              // the token endpoint fails
 
-	key      *ecdsa.PrivateKey
-	mu       sync.Mutex
-	codes    map[string]url.Values
-	asked    int // for the discovery document
-	redeemed int // requests to the token endpoint
+	key               *ecdsa.PrivateKey
+	mu                sync.Mutex
+	codes             map[string]url.Values
+	discoveryRequests int // for the discovery document
+	tokenRequests     int // requests to the token endpoint
 }
 
 // The one client.
@@ -61,18 +61,18 @@ func Start(t testing.TB) *Provider {
 	return p
 }
 
-// Asked is how often the discovery document was asked for.
-func (p *Provider) Asked() int {
+// DiscoveryRequests is how often the discovery document was asked for.
+func (p *Provider) DiscoveryRequests() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked
+	return p.discoveryRequests
 }
 
-// Redeemed is how often the token endpoint was asked.
-func (p *Provider) Redeemed() int {
+// TokenRequests is how often the token endpoint was asked.
+func (p *Provider) TokenRequests() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.redeemed
+	return p.tokenRequests
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -84,7 +84,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked++
+	p.discoveryRequests++
 	writeJSON(w, http.StatusOK, map[string]any{
 		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
 		"id_token_signing_alg_values_supported": []string{"ES256"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
@@ -111,7 +111,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.redeemed++
+	p.tokenRequests++
 	if p.Down {
 		writeJSON(w, http.StatusInternalServerError, map[string]string{})
 		return
@@ -159,8 +159,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 60, "id_token": idToken})
 }
 
-// Visit is a browser that follows the address to the provider and stops at the redirect back.
-func (p *Provider) Visit(t testing.TB, address string) *url.URL {
+// FollowAuthorize is a browser that follows the address to the provider and stops at the redirect back.
+func (p *Provider) FollowAuthorize(t testing.TB, address string) *url.URL {
 	t.Helper()
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := browser.Get(address)

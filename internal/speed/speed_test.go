@@ -57,7 +57,7 @@ func BenchmarkRealPrices(b *testing.B) {
 	const input = `{"q":"brewhaven.com"}`
 	server := start(b, "namewharf", "")
 	town := &oauthtest.Server{TB: b, Base: "http://" + server.addr}
-	tokens := town.Resident().Tokens(town.App(), nil)
+	tokens := town.SignedInUser().Tokens(town.NewClient(), nil)
 	masked := &runner{name: "masked", server: server, request: request("POST", searchPath, input), want: "200"}
 	real := &runner{name: "real", server: server, request: request("POST", searchPath, input, "Authorization", "Bearer "+tokens.Access), want: "200"}
 	if got := string(ask(b, server, masked.request)); !strings.Contains(got, `"prices_masked":true`) {

@@ -23,15 +23,15 @@ import (
 var check string
 
 // A sight is a page as a person may see it.
-type sight struct {
+type pageCheck struct {
 	name string
 	see  func(*window)
 }
 
 func at(path string) func(*window) { return func(b *window) { b.open(path) } }
 
-// strangers see these pages, one after the other.
-var strangers = []sight{
+// anonymousPages see these pages, one after the other.
+var anonymousPages = []pageCheck{
 	{"landing", at("/")},
 	{"signup", at("/signup")},
 	{"signup-refused", func(b *window) {
@@ -61,20 +61,20 @@ var strangers = []sight{
 	{"unknown", at("/account/nothing")},
 }
 
-// residents see these, after those.
-var residents = []sight{
+// signedInPages see these, after those.
+var signedInPages = []pageCheck{
 	{"signout", at("/signout")},
 	{"consent", func(b *window) {
-		b.open(ask(b.named("Ember Assistant", "http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb"))
+		b.open(authorizeURL(b.registerNamedClient("Ember Assistant", "http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb"))
 	}},
 	{"consent-wide", func(b *window) {
 		const far = "https://" + "a-very-long-label-that-does-not-end-soon.another-one-of-that-kind.xn--bcher-kva.example/cb"
-		b.open(ask(b.named(strings.Repeat("Longnamed", 11), far), far) + "&scope=pricing%3Aread+domains%3Awrite")
+		b.open(authorizeURL(b.registerNamedClient(strings.Repeat("Longnamed", 11), far), far) + "&scope=pricing%3Aread+domains%3Awrite")
 	}},
 	{"overview", at("/account")},
 	{"apps-none", at("/account/apps")},
 	{"apps", func(b *window) {
-		b.connect()
+		b.connectApp()
 		b.open("/account/apps")
 	}},
 	{"sessions", at("/account/sessions")},
@@ -104,7 +104,7 @@ var residents = []sight{
 		b.press("button[value=add]", "details[open]")
 	}},
 	{"domains", func(b *window) {
-		b.own()
+		b.addDomains()
 		b.open("/account/domains")
 	}},
 	{"bulk", at("/account/domains/bulk")},
@@ -120,35 +120,35 @@ var residents = []sight{
 	}},
 }
 
-// testSights looks at every page in light and dark, on a desk and on a telephone, and reads it as a screen reader does.
+// testAppearance looks at every page in light and dark, on a desk and on a telephone, and reads it as a screen reader does.
 // With SHOTS=DIR it leaves pictures.
-func testSights(t *testing.T, chromium context.Context) {
-	dns := &world{}
-	w := newTown(t, func(a *account.Config, c *pages.Config) {
+func testAppearance(t *testing.T, chromium context.Context) {
+	dns := &fakeNetwork{}
+	w := newServer(t, func(a *account.Config, c *pages.Config) {
 		withProvider(oidctest.Start(t))(a, c)
 		withNames(t, dns)(a, c)
 	})
 	w.dns = dns
 	b := newWindow(w, chromium)
-	for _, s := range strangers {
-		b.look(s)
+	for _, s := range anonymousPages {
+		b.checkPage(s)
 	}
 	b.open("/signin")
 	b.signIn(".tabs")
-	for _, s := range residents {
-		b.look(s)
+	for _, s := range signedInPages {
+		b.checkPage(s)
 	}
 }
 
-// look sees a page and holds it against what every page has to be.
-func (b *window) look(s sight) {
+// checkPage sees a page and holds it against what every page has to be.
+func (b *window) checkPage(s pageCheck) {
 	b.Helper()
-	b.size(desk, 800)
+	b.size(desktop, 800)
 	s.see(b)
 	dir := os.Getenv("SHOTS")
 	for _, scheme := range []string{"light", "dark"} {
 		b.scheme(scheme)
-		for name, wide := range map[string]int64{"desk": desk, "phone": phone} {
+		for name, wide := range map[string]int64{"desk": desktop, "phone": phone} {
 			if dir == "" && (scheme == "light") != (name == "desk") {
 				continue // contrast does not hang on width, nor width on colours
 			}
@@ -165,11 +165,11 @@ func (b *window) look(s sight) {
 			}
 			b.Logf("%s, %s, %s: least contrast of text %.1f", s.name, scheme, name, got.Least)
 			if dir != "" {
-				b.picture(filepath.Join(dir, s.name+"-"+scheme+"-"+name+".png"))
+				b.screenshot(filepath.Join(dir, s.name+"-"+scheme+"-"+name+".png"))
 			}
 		}
 	}
-	b.read(s.name)
+	b.checkAccessibility(s.name)
 	if strings.HasPrefix(s.name, "consent") {
 		b.balanced()
 	}
@@ -177,8 +177,8 @@ func (b *window) look(s sight) {
 
 // Widths of windows in CSS pixels.
 const (
-	desk  = 1100
-	phone = 360
+	desktop = 1100
+	phone   = 360
 )
 
 func (b *window) size(wide, high int64) {
@@ -193,7 +193,7 @@ func (b *window) scheme(name string) {
 	}))
 }
 
-func (b *window) picture(file string) {
+func (b *window) screenshot(file string) {
 	b.Helper()
 	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	if err != nil {
@@ -204,8 +204,8 @@ func (b *window) picture(file string) {
 	}
 }
 
-// read holds the page against what a screen reader needs: landmarks, and a name of everything that can be used.
-func (b *window) read(name string) {
+// checkAccessibility holds the page against what a screen reader needs: landmarks, and a name of everything that can be used.
+func (b *window) checkAccessibility(name string) {
 	b.Helper()
 	var nodes []*accessibility.Node
 	b.do("read", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -213,11 +213,11 @@ func (b *window) read(name string) {
 		nodes = got.Nodes
 		return err
 	}))
-	text := func(v *accessibility.Value) string {
-		if v == nil {
+	text := func(node *accessibility.Value) string {
+		if node == nil {
 			return ""
 		}
-		return strings.Trim(string(v.Value), `"`)
+		return strings.Trim(string(node.Value), `"`)
 	}
 	roles := map[string]int{}
 	for _, n := range nodes {

@@ -12,57 +12,57 @@ import (
 
 // authorize is the authorization endpoint (RFC 6749, section 3.1). Applications send people here by GET or POST; the
 // form of the question comes back by POST, and only from our own page.
-func (p *Pages) authorize(v *visit) (answer, error) {
-	params := v.URL.Query()
-	if v.Method == http.MethodPost {
-		if v.PostForm.Has("interaction") {
-			return p.decide(v)
+func (p *Pages) authorize(req *request) (response, error) {
+	params := req.URL.Query()
+	if req.Method == http.MethodPost {
+		if req.PostForm.Has("interaction") {
+			return p.decide(req)
 		}
-		params = v.PostForm
+		params = req.PostForm
 	}
-	d, err := p.oauth.Authorize(v.Context(), oauthas.AuthorizeRequest{Params: params, Session: v.ref(), Method: v.Method, From: v.from})
+	d, err := p.oauth.Authorize(req.Context(), oauthas.AuthorizeRequest{Params: params, Session: req.ref(), Method: req.Method, From: req.from})
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return p.show(v, d, params)
+	return p.show(req, d, params)
 }
 
 // decide takes the answer to the question.
-func (p *Pages) decide(v *visit) (answer, error) {
-	if err := p.foreign.Check(v.Request); err != nil {
-		return answer{}, errForeign()
+func (p *Pages) decide(req *request) (response, error) {
+	if err := p.crossOrigin.Check(req.Request); err != nil {
+		return response{}, errCrossOrigin()
 	}
-	d, err := p.oauth.Answer(v.Context(), v.PostForm.Get("interaction"), v.ref(), v.PostForm.Get("answer") == "allow")
+	d, err := p.oauth.Answer(req.Context(), req.PostForm.Get("interaction"), req.ref(), req.PostForm.Get("answer") == "allow")
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return p.show(v, d, nil)
+	return p.show(req, d, nil)
 }
 
 // show is a decision as the browser gets it.
-func (p *Pages) show(v *visit, d oauthas.Decision, params url.Values) (answer, error) {
+func (p *Pages) show(req *request, d oauthas.Decision, params url.Values) (response, error) {
 	switch d := d.(type) {
 	case oauthas.ErrorPage:
-		ratelimit.WriteRetryAfter(v.w.Header(), d.Retry)
-		return answer{
+		ratelimit.WriteRetryAfter(req.w.Header(), d.Retry)
+		return response{
 			page: "failed", title: "This did not work", status: d.Status,
 			data: failure{Text: d.Text, Detail: d.Detail},
 		}, nil
 	case oauthas.SignIn:
-		return seeOther(signInFor(authorizePath + "?" + params.Encode())), nil
+		return seeOther(signInURL(authorizePath + "?" + params.Encode())), nil
 	case oauthas.Redirect:
 		return seeOther(d.URL), nil
 	case oauthas.Consent:
-		return answer{
+		return response{
 			page: "consent", title: "Allow access?", formAction: d.FormAction,
-			data: question{Consent: d, Local: strings.HasPrefix(d.RedirectURI, "http://"), App: strings.HasSuffix(d.RedirectHost, ":")},
+			data: consentData{Consent: d, Local: strings.HasPrefix(d.RedirectURI, "http://"), App: strings.HasSuffix(d.RedirectHost, ":")},
 		}, nil
 	}
-	return answer{}, fmt.Errorf("authorize: a decision of type %T", d)
+	return response{}, fmt.Errorf("authorize: a decision of type %T", d)
 }
 
 // A question is what the consent page asks.
-type question struct {
+type consentData struct {
 	oauthas.Consent
 	Local bool // the answer goes to a program on the person's own computer
 	App   bool // it goes to an application that claims a scheme on the device

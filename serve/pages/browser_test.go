@@ -54,8 +54,8 @@ func TestInABrowser(t *testing.T) {
 		"confirming":          testConfirmingInABrowser,
 		"signing in again":    testSigningInAgainInABrowser,
 		"sign-up modes":       testModesInABrowser,
-		"looks and labels":    testSights,
-		"documents' pictures": testPictures,
+		"looks and labels":    testAppearance,
+		"documents' pictures": testScreenshots,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestInABrowser(t *testing.T) {
 
 // A window is a person's browser, with nothing in it yet. It keeps what it went to and what it complained about.
 type window struct {
-	*town
+	*server
 	ctx context.Context
 
 	mu         sync.Mutex
@@ -75,13 +75,13 @@ type window struct {
 }
 
 // newWindow opens a window in which scripts do not run.
-func newWindow(w *town, chromium context.Context) *window {
+func newWindow(w *server, chromium context.Context) *window {
 	w.Helper()
 	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
 	w.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 4*time.Minute)
 	w.Cleanup(cancel)
-	b := &window{town: w, ctx: ctx}
+	b := &window{server: w, ctx: ctx}
 	err := chromedp.Listen(ctx, func(event any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -130,7 +130,7 @@ func (b *window) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// open goes to a path of ours.
+// open opens a path of the server.
 func (b *window) open(path string) {
 	b.Helper()
 	b.do("open "+path, chromedp.Navigate(b.base+strings.TrimPrefix(path, b.base)))
@@ -222,7 +222,7 @@ func (b *window) noComplaints(but ...string) {
 
 // application starts an application, and returns where it waits for the answer. A browser that is sent where nobody
 // listens is busy with its own page about that.
-func (w *town) application(start func(http.Handler) *httptest.Server) string {
+func (w *server) application(start func(http.Handler) *httptest.Server) string {
 	s := start(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, `<link rel="icon" href="data:,"><p id="landed">back in the app</p>`)
@@ -233,14 +233,14 @@ func (w *town) application(start func(http.Handler) *httptest.Server) string {
 
 // testConsent goes through sign-up, sign-in and consent for applications of each kind.
 func testConsent(t *testing.T, chromium context.Context) {
-	w := newTown(t, nil)
+	w := newServer(t, nil)
 	local, site := w.application(httptest.NewServer), w.application(httptest.NewTLSServer)
 	b := newWindow(w, chromium)
 	b.signUp()
 	const private = "com.example.ember:/cb"
 	const allow, deny, landed = "button[value=allow]", "button[value=deny]", "#landed"
 
-	onPort, onSite := ask(w.client("http://127.0.0.1:1/cb"), local), ask(w.client(site), site)
+	onPort, onSite := authorizeURL(w.registerClient("http://127.0.0.1:1/cb"), local), authorizeURL(w.registerClient(site), site)
 	b.open(onSite)
 	b.signIn(allow)
 	b.says("Ember <b>", ada, strings.TrimSuffix(strings.TrimPrefix(site, "https://"), "/cb"), "nobody has checked", "See marketplace prices")
@@ -262,14 +262,14 @@ func testConsent(t *testing.T, chromium context.Context) {
 		}
 	}
 
-	b.connect()
+	b.connectApp()
 	b.open("/account/apps")
 	b.says("Ember Assistant", "See marketplace prices", "Last used")
 	b.press(".cards .danger", ".notice")
 	b.says("The app is disconnected.", "No app is connected.")
 
 	b.forget() // last, since a browser may ask before it opens an app, and then takes no clicks
-	b.open(ask(w.client(private), private))
+	b.open(authorizeURL(w.registerClient(private), private))
 	b.says("an app on your own device", "com.example.ember:")
 	b.do("allow an app of a private scheme", chromedp.Click(allow))
 	b.wantCode("private scheme", private+"?")
@@ -286,8 +286,8 @@ func (b *window) wantCode(what, prefix string) {
 
 // testForeignFrame frames the consent page in one of another origin, to which the browser would send the cookie.
 func testForeignFrame(t *testing.T, chromium context.Context) {
-	w := newTown(t, nil)
-	request := w.base + ask(w.client("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb")
+	w := newServer(t, nil)
+	request := w.base + authorizeURL(w.registerClient("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb")
 	trap := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(rw, `<link rel="icon" href="data:,"><h1>Win a boat</h1><iframe src="%s" width="600" height="600"></iframe>`, strings.ReplaceAll(request, "&", "&amp;"))

@@ -16,17 +16,17 @@ import (
 
 const bulkPath = domainsPath + "/bulk"
 
-// add is what can be done to many names beside what a [portfolio.Change] does.
-const add portfolio.Op = "add"
+// addOp is what can be done to many names beside what a [portfolio.Change] does.
+const addOp portfolio.Op = "add"
 
 // A deed is an op as the form offers it.
-type deed struct {
+type bulkOp struct {
 	Op    portfolio.Op
 	Words string
 }
 
-var deeds = []deed{
-	{add, "Add to your list"},
+var bulkOps = []bulkOp{
+	{addOp, "Add to your list"},
 	{portfolio.Verify, "Check the proof"},
 	{portfolio.List, "Offer at the price"},
 	{portfolio.SetPrice, "Change the price of what is offered"},
@@ -36,46 +36,46 @@ var deeds = []deed{
 }
 
 // A heap is the page on which many names are changed.
-type heap struct {
-	Ops     []deed
+type bulkForm struct {
+	Ops     []bulkOp
 	Op      portfolio.Op
 	Names   string // as they were pasted
 	Price   string
 	Most    int
 	Ready   bool // it was shown what would happen
-	Outcome *outcome
+	Outcome *bulkResult
 }
 
 // An outcome is what became of the names, or would.
-type outcome struct {
+type bulkResult struct {
 	Rehearsed   bool
 	Total, Well int
-	Failed      []failed
+	Failed      []failedName
 }
 
 // A failed is a name that could not be changed, as it was given.
-type failed struct{ Name, Why string }
+type failedName struct{ Name, Why string }
 
-func (p *Pages) bulk(*visit) (answer, error) { return bulkPage(heap{Op: add}), nil }
+func (p *Pages) bulk(*request) (response, error) { return bulkPage(bulkForm{Op: addOp}), nil }
 
-func bulkPage(h heap) answer {
-	h.Ops, h.Most = deeds, portfolio.MaxChange
-	return answer{page: "bulk", title: "Change many names", data: h}
+func bulkPage(h bulkForm) response {
+	h.Ops, h.Most = bulkOps, portfolio.MaxChange
+	return response{page: "bulk", title: "Change many names", data: h}
 }
 
 // changeMany shows what would become of the names, or does it. What failed stays in the form to be mended.
-func (p *Pages) changeMany(v *visit) (answer, error) {
-	h := heap{Op: portfolio.Op(v.PostForm.Get("op")), Names: v.PostForm.Get("names"), Price: v.PostForm.Get("price")}
+func (p *Pages) changeMany(req *request) (response, error) {
+	h := bulkForm{Op: portfolio.Op(req.PostForm.Get("op")), Names: req.PostForm.Get("names"), Price: req.PostForm.Get("price")}
 	change, given, err := h.change()
 	if err != nil {
-		return again(bulkPage(h), err)
+		return formProblem(bulkPage(h), err)
 	}
-	change.DryRun = v.PostForm.Get("do") != "apply"
-	if err = p.charge(v, tools.ChangeCost(change.Op, len(given))); err == nil {
-		h.Outcome, err = p.apply(v.Context(), v.session.AccountID, change, given)
+	change.DryRun = req.PostForm.Get("do") != "apply"
+	if err = p.charge(req, tools.ChangeCost(change.Op, len(given))); err == nil {
+		h.Outcome, err = p.apply(req.Context(), req.session.AccountID, change, given)
 	}
 	if err != nil {
-		return again(bulkPage(h), err)
+		return formProblem(bulkPage(h), err)
 	}
 	h.Ready = change.DryRun && h.Outcome.Well > 0
 	if !change.DryRun {
@@ -89,11 +89,11 @@ func (p *Pages) changeMany(v *visit) (answer, error) {
 }
 
 // change is what the form asks for, without the names, and those as they were given.
-func (h heap) change() (portfolio.Change, []string, error) {
+func (h bulkForm) change() (portfolio.Change, []string, error) {
 	c := portfolio.Change{Op: h.Op}
 	given := strings.FieldsFunc(h.Names, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
 	switch {
-	case !slices.ContainsFunc(deeds, func(d deed) bool { return d.Op == h.Op }):
+	case !slices.ContainsFunc(bulkOps, func(d bulkOp) bool { return d.Op == h.Op }):
 		return c, nil, fault.New(fault.Validation, "This form does not say what to do")
 	case len(given) == 0:
 		return c, nil, fault.Invalid("names", "is empty")
@@ -124,7 +124,7 @@ func priceOf(text string) (money.Amount, error) {
 }
 
 // apply does the change to the names that are some, or rehearses it.
-func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, given []string) (*outcome, error) {
+func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, given []string) (*bulkResult, error) {
 	errs, places := make([]error, len(given)), []int{}
 	for i, text := range given {
 		name, err := fqdn.Parse(text)
@@ -134,8 +134,8 @@ func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, g
 		}
 		c.Names, places = append(c.Names, name), append(places, i)
 	}
-	do := p.names.Apply
-	if c.Op == add {
+	do := p.portfolios.Apply
+	if c.Op == addOp {
 		do = p.addAll
 	}
 	done, err := do(ctx, account, c)
@@ -145,7 +145,7 @@ func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, g
 	for i, err := range done {
 		errs[places[i]] = err
 	}
-	out := &outcome{Rehearsed: c.DryRun, Total: len(given)}
+	out := &bulkResult{Rehearsed: c.DryRun, Total: len(given)}
 	for i, err := range errs {
 		if err == nil {
 			out.Well++
@@ -155,7 +155,7 @@ func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, g
 		if err != nil {
 			return nil, err
 		}
-		out.Failed = append(out.Failed, failed{given[i], said.Text})
+		out.Failed = append(out.Failed, failedName{given[i], said.Text})
 	}
 	return out, nil
 }
@@ -178,7 +178,7 @@ func (p *Pages) addAll(ctx context.Context, account string, c portfolio.Change) 
 		if c.DryRun {
 			continue
 		}
-		if _, errs[i] = p.names.Add(ctx, account, name); ctx.Err() != nil {
+		if _, errs[i] = p.portfolios.Add(ctx, account, name); ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 	}

@@ -14,26 +14,26 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-// confirmFirst lets nobody sign in before the address is confirmed, as where a mail server is configured.
-func confirmFirst(a *account.Config, _ *pages.Config) { a.VerifyFirst = true }
+// verifyFirst lets nobody sign in before the address is confirmed, as where a mail server is configured.
+func verifyFirst(a *account.Config, _ *pages.Config) { a.VerifyFirst = true }
 
 const (
 	strangersPassword = "the stranger's own words"
 	ownersPassword    = "the owner's own words"
 )
 
-func (p *person) signUpWith(email, password string) page {
+func (p *user) signUpWith(email, password string) page {
 	p.Helper()
 	return p.post("/signup", url.Values{"email": {email}, "password": {password}})
 }
 
-func (p *person) signInWith(email, password string) page {
+func (p *user) signInWith(email, password string) page {
 	p.Helper()
 	return p.post("/signin", url.Values{"email": {email}, "password": {password}})
 }
 
 // mails waits until as many mails have come, and for a moment in which no further one may come.
-func (w *town) mails(n int) (all []account.Message) {
+func (w *server) mails(n int) (all []account.Message) {
 	w.Helper()
 	for range n {
 		select {
@@ -52,8 +52,8 @@ func (w *town) mails(n int) (all []account.Message) {
 // password invalid.
 func TestConfirmingBlessesNoStranger(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, confirmFirst)
-	stranger, owner := w.person(), w.person()
+	w := newServer(t, verifyFirst)
+	stranger, owner := w.newUser(), w.newUser()
 	stranger.want("the stranger signs up", stranger.signUpWith(ada, strangersPassword), http.StatusOK)
 	owner.want("the owner signs up", owner.signUpWith(ada, ownersPassword), http.StatusOK)
 	mails := w.mails(2)
@@ -89,13 +89,13 @@ func linksTo(path string, mails ...account.Message) (links []string) {
 // Who signs up with an address and then tries to sign in learnt from the answer whether the address had an account.
 func TestSignUpThenSignInTellsNothing(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, confirmFirst)
+	w := newServer(t, verifyFirst)
 	if _, err := w.accounts.Create(t.Context(), ada, ownersPassword); err != nil {
 		t.Fatal(err)
 	}
 	var answers []page
 	for _, email := range []string{ada, "bob@names.example"} {
-		p := w.person()
+		p := w.newUser()
 		up, in := p.signUpWith(email, strangersPassword), p.signInWith(email, strangersPassword)
 		for _, a := range []page{up, in} {
 			a.text = strings.ReplaceAll(a.text, email, "E")
@@ -114,11 +114,11 @@ func TestStaleSessionsMayNotChangeHowOneSignsIn(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
 	var ahead atomic.Int64
-	w := newTown(t, func(a *account.Config, c *pages.Config) {
+	w := newServer(t, func(a *account.Config, c *pages.Config) {
 		withProvider(provider)(a, c)
 		a.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})
-	p := w.resident()
+	p := w.signedInUser()
 	p.want("link, just signed in", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Go on at Example")
 	ahead.Store(int64(10 * time.Minute))
 	for path, form := range map[string]url.Values{

@@ -12,11 +12,11 @@ import (
 
 const domainsPath = "/account/domains"
 
-// listed is how many names a page shows.
-const listed = 100
+// domainsPerPage is how many names a page shows.
+const domainsPerPage = 100
 
 // A shelf is the page of an account's names.
-type shelf struct {
+type domainsData struct {
 	Claims []portfolio.Claim // one that was just added, then those of the page
 	Label  string            // of the proof, in front of the name
 	More   string            // the next page; empty: this is the last
@@ -25,17 +25,17 @@ type shelf struct {
 	Here   string            // this page
 }
 
-func (p *Pages) domains(v *visit) (answer, error) { return p.domainsPage(v, shelf{}) }
+func (p *Pages) domains(req *request) (response, error) { return p.domainsPage(req, domainsData{}) }
 
 // domainsPage fills a shelf with the names of the page that is visited.
-func (p *Pages) domainsPage(v *visit, s shelf) (answer, error) {
-	after, err := fqdn.Parse(v.URL.Query().Get("after"))
+func (p *Pages) domainsPage(req *request, s domainsData) (response, error) {
+	after, err := fqdn.Parse(req.URL.Query().Get("after"))
 	if err != nil {
 		after = fqdn.Name{}
 	}
-	claims, more, err := p.names.List(v.Context(), v.session.AccountID, after, listed)
+	claims, more, err := p.portfolios.List(req.Context(), req.session.AccountID, after, domainsPerPage)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	s.Label, s.Here = portfolio.ProofLabel, domainsPath
 	if !after.IsZero() {
@@ -49,7 +49,7 @@ func (p *Pages) domainsPage(v *visit, s shelf) (answer, error) {
 	} else {
 		s.Claims = append(s.Claims, claims...)
 	}
-	return answer{page: "domains", title: "Your domain names", data: s}, nil
+	return response{page: "domains", title: "Your domain names", data: s}, nil
 }
 
 func domainsAfter(name fqdn.Name) string {
@@ -57,47 +57,47 @@ func domainsAfter(name fqdn.Name) string {
 }
 
 // changeDomains does to a name what the pressed button says.
-func (p *Pages) changeDomains(v *visit) (answer, error) {
-	var s shelf
+func (p *Pages) changeDomains(req *request) (response, error) {
+	var s domainsData
 	var notice string
-	name, err := fqdn.Parse(v.PostForm.Get("domain"))
-	adds := v.PostForm.Get("do") == string(add)
+	name, err := fqdn.Parse(req.PostForm.Get("domain"))
+	adds := req.PostForm.Get("do") == string(addOp)
 	switch {
 	case err != nil:
 		err = fault.Invalid("domain", "%s", err)
 	case adds:
-		if err = p.charge(v, tools.ChangeCost(add, 1)); err != nil {
+		if err = p.charge(req, tools.ChangeCost(addOp, 1)); err != nil {
 			break
 		}
 		var claim portfolio.Claim
-		if claim, err = p.names.Add(v.Context(), v.session.AccountID, name); err == nil {
+		if claim, err = p.portfolios.Add(req.Context(), req.session.AccountID, name); err == nil {
 			s.Claims = []portfolio.Claim{claim} // shown even where it belongs to another page
 			notice = name.String() + " is on your list. Show by its record that it is yours."
 		}
 	default:
-		notice, err = p.changeDomain(v, name)
+		notice, err = p.changeDomain(req, name)
 	}
 	if s.Open = name.String(); err != nil && adds {
-		s.Entry = v.PostForm.Get("domain")
+		s.Entry = req.PostForm.Get("domain")
 	}
-	a, ours := p.domainsPage(v, s)
+	a, ours := p.domainsPage(req, s)
 	if ours != nil {
-		return answer{}, ours
+		return response{}, ours
 	}
 	if err != nil {
-		return again(a, err)
+		return formProblem(a, err)
 	}
 	a.notice = notice
 	return a, nil
 }
 
-func (p *Pages) changeDomain(v *visit, name fqdn.Name) (notice string, err error) {
+func (p *Pages) changeDomain(req *request, name fqdn.Name) (notice string, err error) {
 	c := portfolio.Change{Names: []fqdn.Name{name}}
-	switch v.PostForm.Get("do") {
+	switch req.PostForm.Get("do") {
 	case "verify":
 		c.Op, notice = portfolio.Verify, name.String()+" is yours."
 	case "list":
-		if c.Price, err = priceOf(v.PostForm.Get("price")); err != nil {
+		if c.Price, err = priceOf(req.PostForm.Get("price")); err != nil {
 			return "", err
 		}
 		c.Op, notice = portfolio.List, name.String()+" is offered; it is for sale while the proof stands."
@@ -108,10 +108,10 @@ func (p *Pages) changeDomain(v *visit, name fqdn.Name) (notice string, err error
 	default:
 		return "", fault.New(fault.Validation, "This form does not say what to do")
 	}
-	if err := p.charge(v, tools.ChangeCost(c.Op, 1)); err != nil {
+	if err := p.charge(req, tools.ChangeCost(c.Op, 1)); err != nil {
 		return "", err
 	}
-	failed, err := p.names.Apply(v.Context(), v.session.AccountID, c)
+	failed, err := p.portfolios.Apply(req.Context(), req.session.AccountID, c)
 	if err != nil {
 		return "", err
 	}

@@ -17,45 +17,45 @@ import (
 // exportedAtOnce is how many rows of a list are read at a time.
 const exportedAtOnce = 500
 
-func (p *Pages) showExport(*visit) (answer, error) {
-	return answer{page: "export", title: "Export your data"}, nil
+func (p *Pages) showExport(*request) (response, error) {
+	return response{page: "export", title: "Export your data"}, nil
 }
 
 // export sends everything that is kept about the account as one JSON object. Lists without a small bound are read and
 // written part by part; where one cannot be read to its end, the connection breaks, so that a browser does not take
 // the file for whole.
-func (p *Pages) export(v *visit) (answer, error) {
-	record, err := p.accounts.Export(v.Context(), v.session, v.from)
-	if stale := stepUpAt(err, exportPath); stale != nil {
+func (p *Pages) export(req *request) (response, error) {
+	record, err := p.accounts.Export(req.Context(), req.session, req.from)
+	if stale := stepUpRedirect(err, exportPath); stale != nil {
 		return *stale, nil
 	}
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	apps, err := p.oauth.Grants(v.Context(), v.session.AccountID)
+	apps, err := p.oauth.Grants(req.Context(), req.session.AccountID)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return answer{file: func(w io.Writer) error {
+	return response{file: func(w io.Writer) error {
 		f := &jsonFile{w: w}
 		f.members(profileOf(record, apps))
-		p.exportLists(v, f)
+		p.exportLists(req, f)
 		return f.end()
 	}, filename: "namewharf-account.json"}, nil
 }
 
-func (p *Pages) exportLists(v *visit, f *jsonFile) {
-	ctx, id := v.Context(), v.session.AccountID
+func (p *Pages) exportLists(req *request, f *jsonFile) {
+	ctx, id := req.Context(), req.session.AccountID
 	exportList(f, "securityLog", func(last account.Entry) ([]account.Entry, error) {
 		return p.accounts.LogAfter(ctx, id, last, exportedAtOnce)
 	}, func(e account.Entry) any {
 		return exportedEvent{At: e.At, What: string(e.What), Detail: e.Detail, From: e.From, Times: e.Times}
 	})
-	if p.names == nil {
+	if p.portfolios == nil {
 		return
 	}
 	exportList(f, "domains", func(last portfolio.Claim) ([]portfolio.Claim, error) {
-		claims, _, err := p.names.List(ctx, id, last.Domain, exportedAtOnce)
+		claims, _, err := p.portfolios.List(ctx, id, last.Domain, exportedAtOnce)
 		return claims, err
 	}, func(c portfolio.Claim) any {
 		return exportedDomain{
@@ -64,12 +64,12 @@ func (p *Pages) exportLists(v *visit, f *jsonFile) {
 		}
 	})
 	exportList(f, "listings", func(last portfolio.Listing) ([]portfolio.Listing, error) {
-		return p.names.Listings(ctx, id, last, exportedAtOnce)
+		return p.portfolios.Listings(ctx, id, last, exportedAtOnce)
 	}, func(l portfolio.Listing) any {
 		return exportedListing{ID: l.ID, Domain: l.Domain.String(), Status: l.Status, Price: priceText(l.Price), Listed: l.ListedAt, Updated: l.UpdatedAt}
 	})
 	exportList(f, "domainEvents", func(last portfolio.Event) ([]portfolio.Event, error) {
-		return p.names.Events(ctx, id, last, exportedAtOnce)
+		return p.portfolios.Events(ctx, id, last, exportedAtOnce)
 	}, func(e portfolio.Event) any {
 		return exportedEvent{At: e.At, What: string(e.Kind), Domain: e.Domain.String(), Detail: e.Detail}
 	})
@@ -239,14 +239,14 @@ func exportList[T any](f *jsonFile, name string, next func(last T) ([]T, error),
 }
 
 // sendFile sends a file to be kept.
-func (p *Pages) sendFile(v *visit, a answer) {
-	h := v.w.Header()
+func (p *Pages) sendFile(req *request, a response) {
+	h := req.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Disposition", `attachment; filename="`+a.filename+`"`)
-	v.w.WriteHeader(http.StatusOK)
-	if err := a.file(v.w); err != nil {
-		if v.Context().Err() == nil {
-			p.mw.Report(v.Context(), err)
+	req.w.WriteHeader(http.StatusOK)
+	if err := a.file(req.w); err != nil {
+		if req.Context().Err() == nil {
+			p.mw.Report(req.Context(), err)
 		}
 		panic(http.ErrAbortHandler)
 	}

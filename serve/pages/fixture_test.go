@@ -67,42 +67,42 @@ func (b mailbox) link(t *testing.T, path string) string {
 }
 
 // A town is a server with accounts, pages and an authorization server.
-type town struct {
+type server struct {
 	*testing.T
 	base     string
 	accounts *account.Accounts
 	oauth    *oauthas.Server
 	mail     mailbox
-	names    pages.Names // nil where the town has none
-	dns      *world      // behind the names
+	names    pages.Portfolios // nil where the town has none
+	dns      *fakeNetwork     // behind the names
 }
 
-func newTown(t *testing.T, change func(*account.Config, *pages.Config)) *town {
+func newServer(t *testing.T, change func(*account.Config, *pages.Config)) *server {
 	t.Helper()
-	return newTownWith(t, surroundings{}, change)
+	return newServerWith(t, environment{}, change)
 }
 
-// surroundings are what a town has only where a test needs it.
-type surroundings struct {
+// environment are what a town has only where a test needs it.
+type environment struct {
 	limits *middleware.Limits // on what one may ask
 	fetch  *egress.Client     // of applications' documents
 }
 
-func newTownWith(t *testing.T, around surroundings, change func(*account.Config, *pages.Config)) *town {
+func newServerWith(t *testing.T, around environment, change func(*account.Config, *pages.Config)) *server {
 	t.Helper()
 	ctx, quiet := t.Context(), slog.New(slog.DiscardHandler)
 	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
 	s := httptest.NewUnstartedServer(nil)
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-	w := &town{T: t, base: "http://localhost:" + port, mail: make(mailbox, 100)}
-	people := account.Config{DB: db, BaseURL: w.base, Mail: w.mail, Unlimited: true}
+	w := &server{T: t, base: "http://localhost:" + port, mail: make(mailbox, 100)}
+	accounts := account.Config{DB: db, BaseURL: w.base, Mail: w.mail, Unlimited: true}
 	var cfg pages.Config
 	if change != nil {
-		change(&people, &cfg)
+		change(&accounts, &cfg)
 	}
-	people.OnRevokeAll = func(ctx context.Context, tx store.Tx, id string) error { return w.oauth.RevokeAll(ctx, tx, id) }
-	if names, ok := cfg.Names.(*portfolio.Portfolio); ok {
-		people.OnDelete, people.Holds = names.RemoveAll, names.Holds
+	accounts.OnRevokeAll = func(ctx context.Context, tx store.Tx, id string) error { return w.oauth.RevokeAll(ctx, tx, id) }
+	if names, ok := cfg.Portfolios.(*portfolio.Portfolio); ok {
+		accounts.OnDelete, accounts.Holds = names.RemoveAll, names.Holds
 	}
 	var err error
 	if w.oauth, err = oauthas.New(ctx, oauthas.Config{
@@ -112,11 +112,11 @@ func newTownWith(t *testing.T, around surroundings, change func(*account.Config,
 		t.Fatal(err)
 	}
 	t.Cleanup(w.oauth.Close)
-	if w.accounts, err = account.New(ctx, people); err != nil {
+	if w.accounts, err = account.New(ctx, accounts); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.accounts.Close)
-	cfg.Accounts, cfg.OAuth, w.names = w.accounts, w.oauth, cfg.Names
+	cfg.Accounts, cfg.OAuth, w.names = w.accounts, w.oauth, cfg.Portfolios
 	cfg.Middleware = middleware.New(middleware.Config{BaseURL: w.base, Tokens: w.oauth, Limits: around.limits, Logger: quiet})
 	mux := http.NewServeMux()
 	site := pages.New(cfg)
@@ -132,27 +132,27 @@ func newTownWith(t *testing.T, around surroundings, change func(*account.Config,
 }
 
 // A world is DNS and the registry as a test wants them.
-type world struct {
+type fakeNetwork struct {
 	mu  sync.Mutex
 	txt map[fqdn.Name][]string
 }
 
 // withNames gives a town portfolios in the world.
-func withNames(t *testing.T, w *world) func(*account.Config, *pages.Config) {
+func withNames(t *testing.T, w *fakeNetwork) func(*account.Config, *pages.Config) {
 	return func(a *account.Config, c *pages.Config) {
 		m, err := market.New(t.Context(), market.Config{DB: a.DB})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(m.Close)
-		c.Names = portfolio.New(portfolio.Config{
+		c.Portfolios = portfolio.New(portfolio.Config{
 			DB: a.DB, Suffixes: fqdn.NewSuffixes([]string{"com"}, nil), DNS: w, Registry: w, Market: tools.MarketOf(m, a.DB.Now),
 		})
 	}
 }
 
 // TXT implements [portfolio.Resolver].
-func (w *world) TXT(_ context.Context, label string, name fqdn.Name) ([]string, error) {
+func (w *fakeNetwork) TXT(_ context.Context, label string, name fqdn.Name) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if label != portfolio.ProofLabel {
@@ -162,7 +162,7 @@ func (w *world) TXT(_ context.Context, label string, name fqdn.Name) ([]string, 
 }
 
 // publish sets the TXT record of a proof.
-func (w *world) publish(name, value string) {
+func (w *fakeNetwork) publish(name, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.txt == nil {
@@ -172,17 +172,19 @@ func (w *world) publish(name, value string) {
 }
 
 // Registration implements [portfolio.Registry].
-func (w *world) Registration(context.Context, fqdn.Name, bool) (portfolio.Registration, error) {
+func (w *fakeNetwork) Registration(context.Context, fqdn.Name, bool) (portfolio.Registration, error) {
 	return portfolio.Registration{
 		Registrar: "Harbour Registrar", RegistrarID: "9999",
 		Created: time.Date(2019, 3, 4, 0, 0, 0, 0, time.UTC), Expires: time.Date(2028, 3, 4, 0, 0, 0, 0, time.UTC),
 	}, nil
 }
 
-// client registers an application.
-func (w *town) client(redirects ...string) string { return w.named("Ember <b>", redirects...) }
+// registerClient registers an application.
+func (w *server) registerClient(redirects ...string) string {
+	return w.registerNamedClient("Ember <b>", redirects...)
+}
 
-func (w *town) named(name string, redirects ...string) string {
+func (w *server) registerNamedClient(name string, redirects ...string) string {
 	w.Helper()
 	body, _ := json.Marshal(map[string]any{"client_name": name, "redirect_uris": redirects})
 	resp, err := http.Post(w.base+"/api/oauth/register", "application/json", strings.NewReader(string(body)))
@@ -199,8 +201,8 @@ func (w *town) named(name string, redirects ...string) string {
 	return made.ClientID
 }
 
-// ask is the path of an authorization request.
-func ask(client, redirect string) string {
+// authorizeURL is the path of an authorization request.
+func authorizeURL(client, redirect string) string {
 	sum := sha256.Sum256([]byte(verifier))
 	return "/oauth/authorize?" + url.Values{
 		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "state": {"a b&c"},
@@ -209,14 +211,14 @@ func ask(client, redirect string) string {
 }
 
 // A person is a browser without scripts that follows no redirect by itself.
-type person struct {
-	*town
+type user struct {
+	*server
 	http.Client
 }
 
-func (w *town) person() *person {
+func (w *server) newUser() *user {
 	jar, _ := cookiejar.New(nil)
-	return &person{w, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &user{w, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // A page is what a person gets.
@@ -226,7 +228,7 @@ type page struct {
 	text   string
 }
 
-func (p *person) send(r *http.Request) page {
+func (p *user) send(r *http.Request) page {
 	p.Helper()
 	resp, err := p.Do(r)
 	if err != nil {
@@ -240,7 +242,7 @@ func (p *person) send(r *http.Request) page {
 	return page{resp.StatusCode, resp.Header, string(body)}
 }
 
-func (p *person) open(path string) page {
+func (p *user) open(path string) page {
 	p.Helper()
 	r, err := http.NewRequest(http.MethodGet, p.base+strings.TrimPrefix(path, p.base), nil)
 	if err != nil {
@@ -249,7 +251,7 @@ func (p *person) open(path string) page {
 	return p.send(r)
 }
 
-func (p *person) request(path string, form url.Values) *http.Request {
+func (p *user) request(path string, form url.Values) *http.Request {
 	r, err := http.NewRequest(http.MethodPost, p.base+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		p.Fatal(err)
@@ -260,32 +262,32 @@ func (p *person) request(path string, form url.Values) *http.Request {
 	return r
 }
 
-func (p *person) post(path string, form url.Values) page {
+func (p *user) post(path string, form url.Values) page {
 	p.Helper()
 	return p.send(p.request(path, form))
 }
 
-func (p *person) signUp(email string) page {
+func (p *user) signUp(email string) page {
 	p.Helper()
 	return p.post("/signup", url.Values{"email": {email}, "password": {passphrase}})
 }
 
-func (p *person) signIn(email, back string) page {
+func (p *user) signIn(email, back string) page {
 	p.Helper()
 	return p.post("/signin", url.Values{"email": {email}, "password": {passphrase}, "return": {back}})
 }
 
-// resident is a person who is signed in.
-func (w *town) resident() *person {
+// signedInUser is a person who is signed in.
+func (w *server) signedInUser() *user {
 	w.Helper()
-	p := w.person()
+	p := w.newUser()
 	p.want("sign up", p.signUp(ada), http.StatusOK, "Sign in to go on")
 	p.want("sign in", p.signIn(ada, ""), http.StatusSeeOther)
 	return p
 }
 
 // want holds a page against a status and texts in it, and checks what every page has.
-func (p *person) want(what string, got page, status int, texts ...string) {
+func (p *user) want(what string, got page, status int, texts ...string) {
 	p.Helper()
 	if got.status != status {
 		p.Errorf("%s: got %d, want %d\n%s", what, got.status, status, got.text)
@@ -312,7 +314,7 @@ func (p *person) want(what string, got page, status int, texts ...string) {
 }
 
 // wantTo holds a page against where it redirects to.
-func (p *person) wantTo(what string, got page, to string) {
+func (p *user) wantTo(what string, got page, to string) {
 	p.Helper()
 	p.want(what, got, http.StatusSeeOther)
 	if l := got.header.Get("Location"); l != to {
@@ -333,7 +335,7 @@ func (p page) field(name string) string {
 }
 
 // redeem makes a grant of a code.
-func (w *town) redeem(code, request string) {
+func (w *server) redeem(code, request string) {
 	w.Helper()
 	u, _ := url.Parse(request)
 	resp, err := http.PostForm(w.base+"/api/oauth/token", url.Values{
@@ -345,7 +347,7 @@ func (w *town) redeem(code, request string) {
 	resp.Body.Close()
 }
 
-func (p *person) cookie() string {
+func (p *user) cookie() string {
 	u, _ := url.Parse(p.base)
 	for _, c := range p.Jar.Cookies(u) {
 		if c.Name == "nw_session" {

@@ -22,9 +22,9 @@ import (
 
 // testPasskey adds a passkey and signs in with it.
 func testPasskey(t *testing.T, chromium context.Context) {
-	w := newTown(t, nil)
+	w := newServer(t, nil)
 	b := newWindow(w, chromium)
-	w.person().signUp(ada)
+	w.newUser().signUp(ada)
 	b.scripts(true)
 	b.authenticator()
 	b.open("/signin?return=/account/passkeys")
@@ -59,10 +59,10 @@ func withProvider(p *oidctest.Provider) func(*account.Config, *pages.Config) {
 // testProviderInABrowser signs up at a provider on the way to an application whose request is large, then unlinks and
 // links the account there.
 func testProviderInABrowser(t *testing.T, chromium context.Context) {
-	w := newTown(t, withProvider(oidctest.Start(t)))
+	w := newServer(t, withProvider(oidctest.Start(t)))
 	b := newWindow(w, chromium)
 	state := strings.Repeat("0123456789abcdef", 256) // 4 KiB
-	request := ask(w.client("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb") + "&prompt=consent"
+	request := authorizeURL(w.registerClient("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb") + "&prompt=consent"
 	b.open(strings.Replace(request, "state="+url.QueryEscape("a b&c"), "state="+state, 1))
 	b.press(`a[href^="/signin/with/example"]`, "button[value=allow]")
 	b.says(ada, "Ember <b>")
@@ -112,11 +112,11 @@ func (b *window) tabTo(selector string) {
 
 // testKeyboard signs in and allows an application without a mouse.
 func testKeyboard(t *testing.T, chromium context.Context) {
-	w := newTown(t, nil)
-	w.person().signUp(ada)
+	w := newServer(t, nil)
+	w.newUser().signUp(ada)
 	b := newWindow(w, chromium)
 	app := w.application(httptest.NewServer)
-	b.open(ask(w.client(app), app))
+	b.open(authorizeURL(w.registerClient(app), app))
 	b.do("wait", chromedp.WaitVisible("#email"))
 	b.tabTo("#email")
 	b.do("type", chromedp.KeyEvent(ada))
@@ -135,8 +135,8 @@ func testKeyboard(t *testing.T, chromium context.Context) {
 
 // testDomainsInABrowser adds a name, proves it, offers it, and changes many.
 func testDomainsInABrowser(t *testing.T, chromium context.Context) {
-	dns := &world{}
-	w := newTown(t, withNames(t, dns))
+	dns := &fakeNetwork{}
+	w := newServer(t, withNames(t, dns))
 	b := newWindow(w, chromium)
 	b.signUp()
 	b.open("/signin?return=/account/domains")
@@ -197,7 +197,7 @@ func (b *window) text(selector string) string {
 }
 
 // count is how many names the one account has.
-func (b *window) count(w *town) int {
+func (b *window) count(w *server) int {
 	b.Helper()
 	who, err := w.accounts.Find(b.Context(), ada)
 	if err != nil {
@@ -212,7 +212,7 @@ func (b *window) count(w *town) int {
 
 // testMailInABrowser sets a password anew and signs in by a link, then looks at sessions and the log.
 func testMailInABrowser(t *testing.T, chromium context.Context) {
-	w := newTown(t, nil)
+	w := newServer(t, nil)
 	b := newWindow(w, chromium)
 	b.signUp()
 	b.open("/forgot")
@@ -241,7 +241,7 @@ func testModesInABrowser(t *testing.T, chromium context.Context) {
 	mode := func(m account.Mode) func(*account.Config, *pages.Config) {
 		return func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = m, m }
 	}
-	invited := newTown(t, mode(account.Invite))
+	invited := newServer(t, mode(account.Invite))
 	b := newWindow(invited, chromium)
 	b.open("/signup")
 	b.says("takes an invitation")
@@ -256,7 +256,7 @@ func testModesInABrowser(t *testing.T, chromium context.Context) {
 	b.says(ada)
 	b.noComplaints()
 
-	b = newWindow(newTown(t, mode(account.Closed)), chromium)
+	b = newWindow(newServer(t, mode(account.Closed)), chromium)
 	b.open("/signup")
 	b.says("Sign-up is closed")
 	b.open("/signin")

@@ -9,43 +9,43 @@ import (
 type mailForm struct{ Email string }
 
 // A linkForm holds the token of a link in a mail. Opening the link changes nothing: programs that look through mail
-// open links too.
+// handleCrossSite links too.
 type linkForm struct {
 	Token  string
 	Claims bool // it removes what was set up before the address was confirmed
 }
 
-func (p *Pages) showMail(*visit) (answer, error) { return mailPage(""), nil }
+func (p *Pages) showMail(*request) (response, error) { return mailPage(""), nil }
 
-func mailPage(email string) answer {
-	return answer{page: "mail", title: "Sign in by mail", data: mailForm{email}}
+func mailPage(email string) response {
+	return response{page: "mail", title: "Sign in by mail", data: mailForm{email}}
 }
 
 // sendMail says the same whether the address has an account or not.
-func (p *Pages) sendMail(v *visit) (answer, error) {
-	email := v.PostForm.Get("email")
-	if err := p.accounts.RequestLink(v.Context(), email, v.from); err != nil {
-		return again(mailPage(email), err)
+func (p *Pages) sendMail(req *request) (response, error) {
+	email := req.PostForm.Get("email")
+	if err := p.accounts.RequestLink(req.Context(), email, req.from); err != nil {
+		return formProblem(mailPage(email), err)
 	}
 	a := mailPage(email)
 	a.notice = "If this address has an account, a link is on its way to it. It is good for 15 minutes."
 	return a, nil
 }
 
-func (p *Pages) showLink(v *visit) (answer, error) {
-	token := v.URL.Query().Get(account.TokenParameter)
-	claims, err := p.accounts.Claims(v.Context(), token)
-	return answer{page: "link", title: "Sign in", data: linkForm{token, claims}}, err
+func (p *Pages) showLink(req *request) (response, error) {
+	token := req.URL.Query().Get(account.TokenParameter)
+	claims, err := p.accounts.RemovesEarlierCredentials(req.Context(), token)
+	return response{page: "link", title: "Sign in", data: linkForm{token, claims}}, err
 }
 
 // useLink signs in, and goes on where a mail that was asked for on the way to a page leads.
-func (p *Pages) useLink(v *visit) (answer, error) {
-	who, err := p.accounts.UseLink(v.Context(), v.PostForm.Get(account.TokenParameter), v.from)
+func (p *Pages) useLink(req *request) (response, error) {
+	who, err := p.accounts.UseLink(req.Context(), req.PostForm.Get(account.TokenParameter), req.from)
 	if err != nil {
-		return again(mailPage(""), err)
+		return formProblem(mailPage(""), err)
 	}
-	p.oauth.Forget() // an account that is claimed loses its grants
-	return p.welcome(v, who, p.takeReturn(v))
+	p.oauth.FlushTokenCache() // an account that is claimed loses its grants
+	return p.startSession(req, who, p.takeReturn(req))
 }
 
 // A verifyForm is the page behind a link that confirms an address.
@@ -54,81 +54,81 @@ type verifyForm struct {
 	Known bool // this browser chose the password; any other is asked for it
 }
 
-func (p *Pages) verifyPage(v *visit, token string) (answer, error) {
-	known, err := p.accounts.Confirms(v.Context(), token, p.cookie(v, signUpCookie))
-	return answer{page: "verify", title: "Confirm your e-mail address", data: verifyForm{token, known}}, err
+func (p *Pages) verifyPage(req *request, token string) (response, error) {
+	known, err := p.accounts.ConfirmsWithoutPassword(req.Context(), token, p.cookie(req, signUpCookie))
+	return response{page: "verify", title: "Confirm your e-mail address", data: verifyForm{token, known}}, err
 }
 
-func (p *Pages) showVerify(v *visit) (answer, error) {
-	return p.verifyPage(v, v.URL.Query().Get(account.TokenParameter))
+func (p *Pages) showVerify(req *request) (response, error) {
+	return p.verifyPage(req, req.URL.Query().Get(account.TokenParameter))
 }
 
-func (p *Pages) verify(v *visit) (answer, error) {
-	token := v.PostForm.Get(account.TokenParameter)
-	proof := account.Proof{Browser: p.cookie(v, signUpCookie), Password: v.PostForm.Get("password")}
-	_, err := p.accounts.VerifyEmail(v.Context(), token, proof, v.from)
+func (p *Pages) verify(req *request) (response, error) {
+	token := req.PostForm.Get(account.TokenParameter)
+	proof := account.Proof{Browser: p.cookie(req, signUpCookie), Password: req.PostForm.Get("password")}
+	_, err := p.accounts.VerifyEmail(req.Context(), token, proof, req.from)
 	switch {
 	case fault.Is(err, fault.AuthenticationRequired):
 		err = fault.Invalid("password", "is not the one that was chosen when the account was made")
 		fallthrough
 	case fault.Is(err, fault.Validation), fault.Is(err, fault.RateLimited):
-		a, ours := p.verifyPage(v, token)
+		a, ours := p.verifyPage(req, token)
 		if ours != nil {
-			return answer{}, ours
+			return response{}, ours
 		}
-		return again(a, err)
+		return formProblem(a, err)
 	case err != nil:
-		return answer{}, err
+		return response{}, err
 	}
-	p.setCookie(v, signUpCookie, "", -1)
+	p.setCookie(req, signUpCookie, "", -1)
 	const confirmed = "The e-mail address is confirmed."
-	if v.signedIn() {
-		v.session.Verified = true
-		a, err := p.overview(v)
+	if req.signedIn() {
+		req.session.Verified = true
+		a, err := p.overview(req)
 		a.notice = confirmed
 		return a, err
 	}
-	a, err := p.signInPage(v, "", "")
+	a, err := p.signInPage(req, "", "")
 	a.notice = confirmed
 	return a, err
 }
 
-func forgotPage(email string) answer {
-	return answer{page: "forgot", title: "Set a new password", data: mailForm{email}}
+func forgotPage(email string) response {
+	return response{page: "forgot", title: "Set a new password", data: mailForm{email}}
 }
 
-func (p *Pages) showForgot(*visit) (answer, error) { return forgotPage(""), nil }
+func (p *Pages) showForgot(*request) (response, error) { return forgotPage(""), nil }
 
 // forgot says the same whether the address has an account or not.
-func (p *Pages) forgot(v *visit) (answer, error) {
-	email := v.PostForm.Get("email")
-	if err := p.accounts.RequestReset(v.Context(), email, v.from); err != nil {
-		return again(forgotPage(email), err)
+func (p *Pages) forgot(req *request) (response, error) {
+	email := req.PostForm.Get("email")
+	if err := p.accounts.RequestReset(req.Context(), email, req.from); err != nil {
+		return formProblem(forgotPage(email), err)
 	}
 	a := forgotPage(email)
 	a.notice = "If this address has an account, a link is on its way to it. It is good for an hour."
 	return a, nil
 }
 
-func resetPage(token string) answer {
-	return answer{page: "reset", title: "Set a new password", data: linkForm{Token: token}}
+func resetPage(token string) response {
+	return response{page: "reset", title: "Set a new password", data: linkForm{Token: token}}
 }
 
-func (p *Pages) showReset(v *visit) (answer, error) {
-	return resetPage(v.URL.Query().Get(account.TokenParameter)), nil
+func (p *Pages) showReset(req *request) (response, error) {
+	return resetPage(req.URL.Query().Get(account.TokenParameter)), nil
 }
 
-func (p *Pages) reset(v *visit) (answer, error) {
-	token := v.PostForm.Get(account.TokenParameter)
-	who, err := p.accounts.ResetPassword(v.Context(), account.Reset{
-		Token: token, Password: v.PostForm.Get("password"), KeepOthers: v.PostForm.Get("others") == "keep",
-	}, v.from)
+func (p *Pages) reset(req *request) (response, error) {
+	token := req.PostForm.Get(account.TokenParameter)
+	who, err := p.accounts.ResetPassword(req.Context(), account.Reset{
+		Token: token, Password: req.PostForm.Get("password"), KeepOthers: req.PostForm.Get("others") == "keep",
+	}, req.from)
 	if err != nil {
-		return again(resetPage(token), err)
+		return formProblem(resetPage(token), err)
 	}
-	p.oauth.Forget()
-	p.leave(v)
-	a, err := p.signInPage(v, who.Email, "")
+	p.oauth.FlushTokenCache()
+	p.clearSession(req)
+	a, err := p.signInPage(req, who.Email, "")
 	a.notice = "The password is set, and all browsers and apps are signed out. Sign in with it."
 	return a, err
 }

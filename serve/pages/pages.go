@@ -22,8 +22,8 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// Names are the portfolios of accounts, as [portfolio.Portfolio] keeps them.
-type Names interface {
+// Portfolios are the portfolios of accounts, as [portfolio.Portfolio] keeps them.
+type Portfolios interface {
 	Add(ctx context.Context, account string, name fqdn.Name) (portfolio.Claim, error)
 	List(ctx context.Context, account string, after fqdn.Name, limit int) (claims []portfolio.Claim, more bool, err error)
 	Apply(ctx context.Context, account string, c portfolio.Change) ([]error, error)
@@ -38,21 +38,21 @@ type Config struct {
 	OAuth      *oauthas.Server
 	Middleware *middleware.Stack // whose BaseURL says whether cookies are for https only
 	Signup     account.Mode      // what the sign-up page offers; empty: [account.Open]
-	Names      Names             // nil: there is no /account/domains
+	Portfolios Portfolios        // nil: there is no /account/domains
 }
 
 // Pages are the pages of one service. They are safe for concurrent use.
 type Pages struct {
-	accounts *account.Accounts
-	oauth    *oauthas.Server
-	mw       *middleware.Stack
-	signup   account.Mode
-	names    Names
-	secure   bool
-	foreign  *http.CrossOriginProtection
-	methods  map[string][]string // that have a page, by path
-	mux      *http.ServeMux
-	handler  http.Handler
+	accounts    *account.Accounts
+	oauth       *oauthas.Server
+	mw          *middleware.Stack
+	signup      account.Mode
+	portfolios  Portfolios
+	secure      bool
+	crossOrigin *http.CrossOriginProtection
+	methods     map[string][]string // that have a page, by path
+	mux         *http.ServeMux
+	handler     http.Handler
 }
 
 // New returns the pages, wrapped in [middleware.Door.Wrap] already. They draw on /style.css and /icon.svg, which the REST door
@@ -66,11 +66,11 @@ func New(cfg Config) *Pages {
 	}
 	base := cfg.Middleware.BaseURL()
 	p := &Pages{
-		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, names: cfg.Names,
-		secure: strings.HasPrefix(base, "https://"), foreign: http.NewCrossOriginProtection(),
+		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, portfolios: cfg.Portfolios,
+		secure: strings.HasPrefix(base, "https://"), crossOrigin: http.NewCrossOriginProtection(),
 		methods: map[string][]string{}, mux: http.NewServeMux(),
 	}
-	if err := p.foreign.AddTrustedOrigin(originOf(base)); err != nil {
+	if err := p.crossOrigin.AddTrustedOrigin(originOf(base)); err != nil {
 		panic("pages: " + err.Error())
 	}
 	p.routes()
@@ -103,9 +103,9 @@ func (p *Pages) routes() {
 	p.handle("POST /signin/passkey/finish", "signin_passkey", p.finishPasskeySignIn)
 	p.handle("GET /signin/with/{provider}", "signin_provider", p.beginProvider)
 	p.handle("GET "+account.CallbackPath("{provider}"), "signin_provider", p.finishProvider)
-	p.handle("GET "+signInAgainPath, "signin_again", p.someone(p.signInAgainPage))
-	p.handle("POST "+signInAgainPath, "signin_again", p.someone(p.signInAgain))
-	p.handle("POST "+signInAgainPath+"/mail", "signin_again", p.someone(p.mailSignInAgain))
+	p.handle("GET "+signInAgainPath, "signin_again", p.withReturn(p.signInAgainPage))
+	p.handle("POST "+signInAgainPath, "signin_again", p.withReturn(p.signInAgain))
+	p.handle("POST "+signInAgainPath+"/mail", "signin_again", p.withReturn(p.mailSignInAgain))
 	p.handle("GET /signout", "signout", p.showSignOut)
 	p.handle("POST /signout", "signout", p.signOut)
 	p.handle("GET "+account.VerifyPath, "verify", p.showVerify)
@@ -115,34 +115,34 @@ func (p *Pages) routes() {
 	p.handle("GET "+account.ResetPath, "reset", p.showReset)
 	p.handle("POST "+account.ResetPath, "reset", p.reset)
 	p.handle("GET /oauth/authorize", "authorize", p.authorize)
-	p.open("POST /oauth/authorize", "authorize", p.authorize)
+	p.handleCrossSite("POST /oauth/authorize", "authorize", p.authorize)
 
-	p.own("GET /account", "account", p.overview)
-	p.own("GET /account/apps", "account_apps", p.apps)
-	p.own("POST /account/apps", "account_apps", p.revokeApp)
-	p.own("GET /account/sessions", "account_sessions", p.sessions)
-	p.own("POST /account/sessions", "account_sessions", p.endSession)
-	p.own("GET "+exportPath, "account_export", p.showExport)
-	p.own("POST "+exportPath, "account_export", p.export)
-	p.own("GET "+deletePath, "account_delete", p.showDelete)
-	p.own("POST "+deletePath, "account_delete", p.delete)
-	p.own("GET "+securityPath, "account_security", p.security)
-	p.own("POST /account/security/password", "account_security", p.changePassword)
-	p.own("POST /account/security/verify", "account_security", p.mailVerification)
-	p.own("GET "+linkPath, "account_security", p.showLinkProvider)
-	p.own("POST "+linkPath, "account_security", p.linkProvider)
-	p.own("GET "+unlinkPath, "account_security", p.showUnlinkProvider)
-	p.own("POST "+unlinkPath, "account_security", p.unlinkProvider)
-	p.own("GET /account/passkeys/remove", "account_passkeys", p.showRemovePasskey)
-	p.own("GET /account/passkeys", "account_passkeys", p.passkeys)
-	p.own("POST /account/passkeys/remove", "account_passkeys", p.removePasskey)
-	p.own("POST /account/passkeys/begin", "account_passkeys", p.beginPasskey)
-	p.own("POST /account/passkeys/finish", "account_passkeys", p.finishPasskey)
-	if p.names != nil {
-		p.own("GET /account/domains", "account_domains", p.domains)
-		p.own("POST /account/domains", "account_domains", p.changeDomains)
-		p.own("GET "+bulkPath, "account_domains", p.bulk)
-		p.own("POST "+bulkPath, "account_domains", p.changeMany)
+	p.handleSignedIn("GET /account", "account", p.overview)
+	p.handleSignedIn("GET /account/apps", "account_apps", p.apps)
+	p.handleSignedIn("POST /account/apps", "account_apps", p.revokeApp)
+	p.handleSignedIn("GET /account/sessions", "account_sessions", p.sessions)
+	p.handleSignedIn("POST /account/sessions", "account_sessions", p.endSession)
+	p.handleSignedIn("GET "+exportPath, "account_export", p.showExport)
+	p.handleSignedIn("POST "+exportPath, "account_export", p.export)
+	p.handleSignedIn("GET "+deletePath, "account_delete", p.showDelete)
+	p.handleSignedIn("POST "+deletePath, "account_delete", p.delete)
+	p.handleSignedIn("GET "+securityPath, "account_security", p.security)
+	p.handleSignedIn("POST /account/security/password", "account_security", p.changePassword)
+	p.handleSignedIn("POST /account/security/verify", "account_security", p.mailVerification)
+	p.handleSignedIn("GET "+linkPath, "account_security", p.showLinkProvider)
+	p.handleSignedIn("POST "+linkPath, "account_security", p.linkProvider)
+	p.handleSignedIn("GET "+unlinkPath, "account_security", p.showUnlinkProvider)
+	p.handleSignedIn("POST "+unlinkPath, "account_security", p.unlinkProvider)
+	p.handleSignedIn("GET /account/passkeys/remove", "account_passkeys", p.showRemovePasskey)
+	p.handleSignedIn("GET /account/passkeys", "account_passkeys", p.passkeys)
+	p.handleSignedIn("POST /account/passkeys/remove", "account_passkeys", p.removePasskey)
+	p.handleSignedIn("POST /account/passkeys/begin", "account_passkeys", p.beginPasskey)
+	p.handleSignedIn("POST /account/passkeys/finish", "account_passkeys", p.finishPasskey)
+	if p.portfolios != nil {
+		p.handleSignedIn("GET /account/domains", "account_domains", p.domains)
+		p.handleSignedIn("POST /account/domains", "account_domains", p.changeDomains)
+		p.handleSignedIn("GET "+bulkPath, "account_domains", p.bulk)
+		p.handleSignedIn("POST "+bulkPath, "account_domains", p.changeMany)
 	}
 	p.mux.HandleFunc("GET /passkey.js", p.script)
 	p.refuseOthers("/passkey.js", "GET, HEAD")
@@ -150,7 +150,7 @@ func (p *Pages) routes() {
 		p.refuseOthers(path, strings.Join(methods, ", "))
 	}
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		p.fail(p.visit(w, r), fault.New(fault.NotFound, "There is no such page"))
+		p.fail(p.newRequest(w, r), fault.New(fault.NotFound, "There is no such page"))
 	})
 }
 
@@ -158,12 +158,12 @@ func (p *Pages) routes() {
 func (p *Pages) refuseOthers(path, allow string) {
 	p.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		p.fail(p.visit(w, r), fault.New(fault.MethodNotAllowed, "This page does not take the method %s", r.Method))
+		p.fail(p.newRequest(w, r), fault.New(fault.MethodNotAllowed, "This page does not take the method %s", r.Method))
 	})
 }
 
 // A visit is one request of a person's browser.
-type visit struct {
+type request struct {
 	*http.Request
 	w       http.ResponseWriter
 	from    netip.Addr
@@ -171,15 +171,15 @@ type visit struct {
 	session account.Session // zero: nobody is signed in
 }
 
-func (v *visit) signedIn() bool { return v.token != "" }
+func (req *request) signedIn() bool { return req.token != "" }
 
 // ref is the session as the authorization server names it.
-func (v *visit) ref() oauthas.SessionRef {
-	return oauthas.SessionRef{ID: v.session.ID, AccountID: v.session.AccountID}
+func (req *request) ref() oauthas.SessionRef {
+	return oauthas.SessionRef{ID: req.session.ID, AccountID: req.session.AccountID}
 }
 
 // An action answers a visit. A *fault.Error it returns becomes a page that says so.
-type action func(*visit) (answer, error)
+type pageHandler func(*request) (response, error)
 
 // Bounds of what a browser sends.
 const (
@@ -199,32 +199,32 @@ func bodyLimit(r *http.Request) int64 {
 }
 
 // handle adds a page for anybody. Its POST is for our own forms only.
-func (p *Pages) handle(pattern, name string, act action) {
-	p.open(pattern, name, func(v *visit) (answer, error) {
-		if err := p.foreign.Check(v.Request); err != nil {
-			return answer{}, errForeign()
+func (p *Pages) handle(pattern, name string, act pageHandler) {
+	p.handleCrossSite(pattern, name, func(req *request) (response, error) {
+		if err := p.crossOrigin.Check(req.Request); err != nil {
+			return response{}, errCrossOrigin()
 		}
-		return act(v)
+		return act(req)
 	})
 }
 
-func errForeign() error {
+func errCrossOrigin() error {
 	return fault.New(fault.Forbidden, "This was sent from a page that is not ours").WithHint("nothing was changed")
 }
 
-// own adds a page for who is signed in. Others are asked to sign in first.
-func (p *Pages) own(pattern, name string, act action) {
-	p.handle(pattern, name, func(v *visit) (answer, error) {
-		if v.signedIn() {
-			return act(v)
+// handleSignedIn adds a page for who is signed in. Others are asked to sign in first.
+func (p *Pages) handleSignedIn(pattern, name string, act pageHandler) {
+	p.handle(pattern, name, func(req *request) (response, error) {
+		if req.signedIn() {
+			return act(req)
 		}
-		if isScript(v.Request) {
-			return answer{}, fault.New(fault.AuthenticationRequired, "You are not signed in any more").WithHint("load the page again")
+		if isScript(req.Request) {
+			return response{}, fault.New(fault.AuthenticationRequired, "You are not signed in any more").WithHint("load the page again")
 		}
-		if v.Method == http.MethodGet || v.Method == http.MethodHead {
-			return seeOther(signInFor(v.URL.RequestURI())), nil
+		if req.Method == http.MethodGet || req.Method == http.MethodHead {
+			return seeOther(signInURL(req.URL.RequestURI())), nil
 		}
-		return seeOther(signInFor(accountPage(v.URL.Path))), nil
+		return seeOther(signInURL(accountPage(req.URL.Path))), nil
 	})
 }
 
@@ -234,49 +234,49 @@ func accountPage(path string) string {
 	return strings.Join(parts[:min(len(parts), 3)], "/")
 }
 
-// open adds a page that takes POST from other sites too.
-func (p *Pages) open(pattern, name string, act action) {
+// handleCrossSite adds a page that takes POST from other sites too.
+func (p *Pages) handleCrossSite(pattern, name string, act pageHandler) {
 	method, path, _ := strings.Cut(pattern, " ")
 	if p.methods[path] = append(p.methods[path], method); method == http.MethodGet {
 		p.methods[path] = append(p.methods[path], http.MethodHead) // which comes with it
 	}
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		middleware.Note(r.Context(), name, "")
-		v := p.visit(w, r)
-		if err := p.recognize(v); err != nil {
-			p.fail(v, err)
+		req := p.newRequest(w, r)
+		if err := p.loadSession(req); err != nil {
+			p.fail(req, err)
 			return
 		}
-		if err := p.charge(v, []op.Charge{{Class: op.Page, Count: 1}}); err != nil {
-			p.fail(v, err)
+		if err := p.charge(req, []op.Charge{{Class: op.Page, Count: 1}}); err != nil {
+			p.fail(req, err)
 			return
 		}
 		if r.ContentLength > bodyLimit(r) { // before any of it is read
-			p.fail(v, errFormTooLarge())
+			p.fail(req, errFormTooLarge())
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		if err := readForm(r); err != nil {
-			p.fail(v, err)
+			p.fail(req, err)
 			return
 		}
-		a, err := act(v)
+		a, err := act(req)
 		if err != nil {
-			p.fail(v, err)
+			p.fail(req, err)
 			return
 		}
-		p.send(v, a)
+		p.send(req, a)
 	})
 }
 
 // charge draws from the limits of the account, or of the address where nobody is signed in.
-func (p *Pages) charge(v *visit, charges []op.Charge) error {
-	ctx := op.WithCaller(v.Context(), op.Caller{Account: v.session.AccountID})
-	return p.mw.Charge(v.w, v.WithContext(ctx), charges)
+func (p *Pages) charge(req *request, charges []op.Charge) error {
+	ctx := op.WithCaller(req.Context(), op.Caller{Account: req.session.AccountID})
+	return p.mw.Charge(req.w, req.WithContext(ctx), charges)
 }
 
-func (p *Pages) visit(w http.ResponseWriter, r *http.Request) *visit {
-	return &visit{Request: r, w: w, from: p.mw.ClientIP(r)}
+func (p *Pages) newRequest(w http.ResponseWriter, r *http.Request) *request {
+	return &request{Request: r, w: w, from: p.mw.ClientIP(r)}
 }
 
 func errFormTooLarge() error { return fault.New(fault.PayloadTooLarge, "This form is too large") }
@@ -314,5 +314,5 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// scriptKeeps is how long a browser may keep the script, which changes only with the binary.
-const scriptKeeps = 5 * time.Minute
+// scriptMaxAge is how long a browser may keep the script, which changes only with the binary.
+const scriptMaxAge = 5 * time.Minute

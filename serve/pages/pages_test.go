@@ -27,11 +27,11 @@ import (
 
 func TestConsentWithoutScripts(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	p := w.person()
+	w := newServer(t, nil)
+	p := w.newUser()
 	p.signUp(ada)
 	const redirect = "http://127.0.0.1:49152/cb"
-	request := ask(w.client("http://127.0.0.1/cb"), redirect)
+	request := authorizeURL(w.registerClient("http://127.0.0.1/cb"), redirect)
 
 	away := p.open(request)
 	p.want("nobody is signed in", away, http.StatusSeeOther)
@@ -56,7 +56,7 @@ func TestConsentWithoutScripts(t *testing.T) {
 	stranger := p.request("/oauth/authorize", allow)
 	stranger.Header.Set("Sec-Fetch-Site", "cross-site")
 	p.want("the answer from elsewhere", p.send(stranger), http.StatusForbidden, "not ours")
-	other := w.person()
+	other := w.newUser()
 	p.want("the answer in no session", other.post("/oauth/authorize", allow), http.StatusBadRequest)
 
 	done := p.post("/oauth/authorize", allow)
@@ -97,13 +97,13 @@ func TestConsentSaysWhoAsks(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(site.Certificate())
 	fetch := oauthas.DocumentClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, roots)
-	w := newTownWith(t, surroundings{fetch: fetch}, nil)
-	p := w.resident()
+	w := newServerWith(t, environment{fetch: fetch}, nil)
+	p := w.signedInUser()
 	host := strings.TrimPrefix(site.URL, "https://")
-	got := p.open(ask(id, far) + "&scope=pricing%3Aread+domains%3Awrite")
+	got := p.open(authorizeURL(id, far) + "&scope=pricing%3Aread+domains%3Awrite")
 	p.want("of a document", got, http.StatusOK, "calls itself <strong><bdi>Ember</bdi></strong>", "nobody has checked it", "<code>"+host+"</code>",
 		"<code>xn--bcher-kva.example</code>", ada, "See marketplace prices", "Manage your domain names")
-	got = p.open(ask(w.named("", far), far))
+	got = p.open(authorizeURL(w.registerNamedClient("", far), far))
 	p.want("without a name", got, http.StatusOK, "An app without a name asks", "<code>xn--bcher-kva.example</code>")
 	if strings.Contains(got.text, "Described by") {
 		t.Errorf("an app that registered itself is described by somebody:\n%s", got.text)
@@ -112,12 +112,12 @@ func TestConsentSaysWhoAsks(t *testing.T) {
 
 func TestBadRequestsStayHere(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	p := w.resident()
-	known := w.client("https://app.example/cb")
+	w := newServer(t, nil)
+	p := w.signedInUser()
+	known := w.registerClient("https://app.example/cb")
 	for what, path := range map[string]string{
-		"unknown client":        ask("nobody", "https://app.example/cb"),
-		"unregistered redirect": ask(known, "https://app.example/other"),
+		"unknown client":        authorizeURL("nobody", "https://app.example/cb"),
+		"unregistered redirect": authorizeURL(known, "https://app.example/other"),
 		"no parameters":         "/oauth/authorize",
 	} {
 		got := p.open(path)
@@ -126,9 +126,9 @@ func TestBadRequestsStayHere(t *testing.T) {
 			t.Errorf("%s: got a redirect to %s", what, l)
 		}
 	}
-	silent := w.person().open(ask(known, "https://app.example/cb") + "&prompt=none")
+	silent := w.newUser().open(authorizeURL(known, "https://app.example/cb") + "&prompt=none")
 	p.want("prompt=none with nobody there", silent, http.StatusBadRequest)
-	got := p.open(ask(known, "https://app.example/cb") + "&scope=all")
+	got := p.open(authorizeURL(known, "https://app.example/cb") + "&scope=all")
 	if l := got.header.Get("Location"); !strings.HasPrefix(l, "https://app.example/cb?error=invalid_scope") {
 		t.Errorf("bad scope of a signed-in person: got %d to %q", got.status, l)
 	}
@@ -136,8 +136,8 @@ func TestBadRequestsStayHere(t *testing.T) {
 
 func TestReturnsToOwnPathsOnly(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	p := w.resident()
+	w := newServer(t, nil)
+	p := w.signedInUser()
 	for back, want := range map[string]string{
 		"":                             "/account",
 		"/account/apps":                "/account/apps",
@@ -164,22 +164,22 @@ func TestReturnsToOwnPathsOnly(t *testing.T) {
 
 func TestTellsNothingOfWhoHasAnAccount(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	w.person().signUp(ada)
+	w := newServer(t, nil)
+	w.newUser().signUp(ada)
 	const nobody = "bob@names.example"
-	for what, do := range map[string]func(p *person, email string) page{
-		"wrong password": func(p *person, email string) page {
+	for what, do := range map[string]func(p *user, email string) page{
+		"wrong password": func(p *user, email string) page {
 			return p.post("/signin", url.Values{"email": {email}, "password": {"not the one"}})
 		},
-		"link":  func(p *person, email string) page { return p.post("/signin/mail", url.Values{"email": {email}}) },
-		"reset": func(p *person, email string) page { return p.post("/forgot", url.Values{"email": {email}}) },
-		"sign-up": func(p *person, email string) page {
+		"link":  func(p *user, email string) page { return p.post("/signin/mail", url.Values{"email": {email}}) },
+		"reset": func(p *user, email string) page { return p.post("/forgot", url.Values{"email": {email}}) },
+		"sign-up": func(p *user, email string) page {
 			return p.post("/signup", url.Values{"email": {email}, "password": {"three calm herons"}})
 		},
 	} {
-		known, unknown := do(w.person(), ada), do(w.person(), nobody)
+		known, unknown := do(w.newUser(), ada), do(w.newUser(), nobody)
 		if what == "sign-up" {
-			unknown = do(w.person(), "fresh@names.example")
+			unknown = do(w.newUser(), "fresh@names.example")
 			unknown.text = strings.ReplaceAll(unknown.text, "fresh@names.example", nobody)
 		}
 		known.text = strings.ReplaceAll(known.text, ada, nobody)
@@ -201,8 +201,8 @@ func cookies(p page) []string {
 
 func TestSessionCookie(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	p := w.resident()
+	w := newServer(t, nil)
+	p := w.signedInUser()
 	first := p.cookie()
 	in := p.signIn(ada, "")
 	set := in.header.Get("Set-Cookie")
@@ -229,21 +229,21 @@ func TestSessionCookie(t *testing.T) {
 func TestSecureCookie(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t, store.Config{Dir: t.TempDir()})
-	people, err := account.New(t.Context(), account.Config{DB: db, BaseURL: "https://names.example", Unlimited: true})
+	accounts, err := account.New(t.Context(), account.Config{DB: db, BaseURL: "https://names.example", Unlimited: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer people.Close()
+	defer accounts.Close()
 	oauth, err := oauthas.New(t.Context(), oauthas.Config{DB: db, Issuer: "https://names.example", Resources: []string{"https://names.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer oauth.Close()
-	if _, err := people.Create(t.Context(), ada, passphrase); err != nil {
+	if _, err := accounts.Create(t.Context(), ada, passphrase); err != nil {
 		t.Fatal(err)
 	}
 	site := pages.New(pages.Config{
-		Accounts: people, OAuth: oauth,
+		Accounts: accounts, OAuth: oauth,
 		Middleware: middleware.New(middleware.Config{BaseURL: "https://names.example", Tokens: oauth, Logger: slog.New(slog.DiscardHandler)}),
 	})
 	r := httptest.NewRequest(http.MethodPost, "/signin", strings.NewReader(url.Values{"email": {ada}, "password": {passphrase}}.Encode()))
@@ -258,8 +258,8 @@ func TestSecureCookie(t *testing.T) {
 
 func TestFormsOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	p := w.resident()
+	w := newServer(t, nil)
+	p := w.signedInUser()
 	for _, path := range []string{
 		"/signup", "/signin", "/signout", "/signin/mail", "/signin/link", "/verify", "/forgot", "/reset", "/account/apps", "/account/sessions",
 		"/account/security/password", "/account/security/link", "/account/passkeys/remove", "/account/passkeys/begin", "/signin/passkey/finish",
@@ -276,8 +276,8 @@ func TestFormsOfOthersAreRefused(t *testing.T) {
 
 func TestLinksByMail(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	p := w.resident()
+	w := newServer(t, nil)
+	p := w.signedInUser()
 	verify := w.mail.link(t, account.VerifyPath)
 	for range 2 { // a mail scanner looks first
 		p.want("link", p.open(verify), http.StatusOK, "Confirm</button>")
@@ -286,7 +286,7 @@ func TestLinksByMail(t *testing.T) {
 	p.want("verify", p.post("/verify", token), http.StatusOK, "address is confirmed", ">confirmed<")
 	p.want("verify again", p.post("/verify", token), http.StatusForbidden, "Ask for another")
 
-	other := w.person()
+	other := w.newUser()
 	other.want("ask for a link", other.post("/signin/mail", url.Values{"email": {ada}}), http.StatusOK, "on its way")
 	link := other.open(w.mail.link(t, account.LinkPath))
 	other.wantTo("use the link", other.post("/signin/link", url.Values{"token": {link.field("token")}}), "/account")
@@ -304,8 +304,8 @@ func TestLinksByMail(t *testing.T) {
 
 func TestAccountPages(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, nil)
-	p := w.resident()
+	w := newServer(t, nil)
+	p := w.signedInUser()
 	p.want("overview", p.open("/account"), http.StatusOK, ada, "not confirmed yet", `aria-current="page"`)
 	p.want("passkeys", p.open("/account/passkeys"), http.StatusOK, "Add a passkey", "/passkey.js")
 	p.want("security", p.open("/account/security"), http.StatusOK, "The account was created", "with a password")
@@ -325,13 +325,13 @@ func TestSignUpModes(t *testing.T) {
 	t.Parallel()
 	t.Run("closed", func(t *testing.T) {
 		t.Parallel()
-		p := newTown(t, func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = account.Closed, account.Closed }).person()
+		p := newServer(t, func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = account.Closed, account.Closed }).newUser()
 		p.want("page", p.open("/signup"), http.StatusOK, "Sign-up is closed")
 		p.want("post", p.signUp(ada), http.StatusForbidden, "Sign-up is closed")
 	})
 	t.Run("invite", func(t *testing.T) {
 		t.Parallel()
-		p := newTown(t, func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = account.Invite, account.Invite }).person()
+		p := newServer(t, func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = account.Invite, account.Invite }).newUser()
 		p.want("page", p.open("/signup"), http.StatusOK, "takes an invitation")
 		link, err := p.accounts.Invite(t.Context())
 		if err != nil {
@@ -348,8 +348,8 @@ func TestSignUpModes(t *testing.T) {
 func TestLookingForProofsIsLimited(t *testing.T) {
 	t.Parallel()
 	limits := middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}, op.Page: {Anonymous: 100, SignedIn: 100}}, time.Now)
-	w := newTownWith(t, surroundings{limits: limits}, withNames(t, &world{}))
-	p := w.resident()
+	w := newServerWith(t, environment{limits: limits}, withNames(t, &fakeNetwork{}))
+	p := w.signedInUser()
 	one := url.Values{"domain": {"ember.com"}, "do": {"add"}}
 	p.want("add", p.post("/account/domains", one), http.StatusOK, "is on your list")
 	one.Set("do", "verify")
@@ -373,8 +373,8 @@ func TestAddingNamesIsCharged(t *testing.T) {
 	limits := middleware.NewLimits(map[op.Class]middleware.Quota{
 		op.Read: {Anonymous: 10, SignedIn: 10}, op.Page: {Anonymous: 100, SignedIn: 20},
 	}, time.Now)
-	w := newTownWith(t, surroundings{limits: limits}, withNames(t, &world{}))
-	p := w.resident()
+	w := newServerWith(t, environment{limits: limits}, withNames(t, &fakeNetwork{}))
+	p := w.signedInUser()
 	many := url.Values{"names": {strings.Repeat("ember.com ", 8)}, "op": {"add"}, "do": {"preview"}}
 	p.want("eight of ten", p.post("/account/domains/bulk", many), http.StatusOK, "8 of 8 would succeed")
 	p.want("eight more", p.post("/account/domains/bulk", many), http.StatusTooManyRequests, `role="alert"`)
@@ -393,8 +393,8 @@ func TestAddingNamesIsCharged(t *testing.T) {
 
 func TestPricesAsAPersonWritesThem(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, withNames(t, &world{}))
-	p := w.resident()
+	w := newServer(t, withNames(t, &fakeNetwork{}))
+	p := w.signedInUser()
 	p.post("/account/domains", url.Values{"domain": {"ember.com"}, "do": {"add"}})
 	for price, shown := range map[string]string{
 		"1200": "1,200.00 USD", "1200.5": "1,200.50 USD", " 1,200.50 ": "1,200.50 USD", "1,234,567": "1,234,567.00 USD", "0.01": "0.01 USD",
@@ -411,8 +411,8 @@ func TestPricesAsAPersonWritesThem(t *testing.T) {
 
 func TestManyNames(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, withNames(t, &world{}))
-	p := w.resident()
+	w := newServer(t, withNames(t, &fakeNetwork{}))
+	p := w.signedInUser()
 	var names strings.Builder
 	for i := range portfolio.MaxChange {
 		fmt.Fprintf(&names, "%060d.com\r\n", i)

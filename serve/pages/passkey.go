@@ -17,13 +17,13 @@ import (
 var passkeyScript []byte
 
 // A ceremony is what the script hands to the browser, and brings back.
-type ceremony struct {
+type passkeyOptions struct {
 	Options json.RawMessage `json:"options"`
 	Flow    string          `json:"flow"`
 }
 
 // A signature is what the browser made of a ceremony.
-type signature struct {
+type passkeyResponse struct {
 	Flow       string          `json:"flow"`
 	Credential json.RawMessage `json:"credential"`
 	Name       string          `json:"name"`   // of a passkey that is added; comes at the beginning too
@@ -31,57 +31,57 @@ type signature struct {
 }
 
 // A destination is where the script goes next.
-type destination struct {
+type redirectTo struct {
 	Location string `json:"location"`
 }
 
-func (p *Pages) beginPasskeySignIn(v *visit) (answer, error) {
-	options, flow, err := p.accounts.BeginLogin(v.Context())
-	return answer{json: ceremony{options, flow}}, err
+func (p *Pages) beginPasskeySignIn(req *request) (response, error) {
+	options, flow, err := p.accounts.BeginLogin(req.Context())
+	return response{json: passkeyOptions{options, flow}}, err
 }
 
-func (p *Pages) finishPasskeySignIn(v *visit) (answer, error) {
-	s, err := readSignature(v)
+func (p *Pages) finishPasskeySignIn(req *request) (response, error) {
+	s, err := readSignature(req)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	who, err := p.accounts.FinishLogin(v.Context(), s.Flow, s.Credential, v.from)
+	who, err := p.accounts.FinishLogin(req.Context(), s.Flow, s.Credential, req.from)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	if err := p.enter(v, who.ID); err != nil {
-		return answer{}, err
+	if err := p.signInBrowser(req, who.ID); err != nil {
+		return response{}, err
 	}
-	return answer{json: destination{ownPath(s.Return)}}, nil
+	return response{json: redirectTo{localPath(s.Return)}}, nil
 }
 
-func (p *Pages) beginPasskey(v *visit) (answer, error) {
-	s, err := readSignature(v)
+func (p *Pages) beginPasskey(req *request) (response, error) {
+	s, err := readSignature(req)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	options, flow, err := p.accounts.BeginRegister(v.Context(), v.session)
+	options, flow, err := p.accounts.BeginRegister(req.Context(), req.session)
 	if errors.Is(err, account.ErrStepUp) {
-		return answer{json: destination{signInAgainFor(withQuery(passkeysPath, "name", s.Name))}}, nil
+		return response{json: redirectTo{signInAgainURL(withQuery(passkeysPath, "name", s.Name))}}, nil
 	}
-	return answer{json: ceremony{options, flow}}, err
+	return response{json: passkeyOptions{options, flow}}, err
 }
 
-func (p *Pages) finishPasskey(v *visit) (answer, error) {
-	s, err := readSignature(v)
+func (p *Pages) finishPasskey(req *request) (response, error) {
+	s, err := readSignature(req)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	_, err = p.accounts.FinishRegister(v.Context(), v.session.AccountID, s.Flow, s.Credential, s.Name, v.from)
-	return answer{json: destination{passkeysPath}}, err
+	_, err = p.accounts.FinishRegister(req.Context(), req.session.AccountID, s.Flow, s.Credential, s.Name, req.from)
+	return response{json: redirectTo{passkeysPath}}, err
 }
 
-func readSignature(v *visit) (signature, error) {
-	var s signature
-	if !isScript(v.Request) {
+func readSignature(req *request) (passkeyResponse, error) {
+	var s passkeyResponse
+	if !isScript(req.Request) {
 		return s, fault.New(fault.UnsupportedMediaType, "this takes JSON")
 	}
-	err := json.NewDecoder(v.Body).Decode(&s)
+	err := json.NewDecoder(req.Body).Decode(&s)
 	if f := (*fault.Error)(nil); errors.As(err, &f) {
 		return s, f
 	}
@@ -91,24 +91,24 @@ func readSignature(v *visit) (signature, error) {
 	return s, nil
 }
 
-func (p *Pages) sendJSON(v *visit, status int, body any) {
+func (p *Pages) sendJSON(req *request, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		p.mw.WriteError(v.w, v.Request, "", err)
+		p.mw.WriteError(req.w, req.Request, "", err)
 		return
 	}
-	h := v.w.Header()
+	h := req.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(text) // a browser that is gone cannot be told
+	req.w.WriteHeader(status)
+	_, _ = req.w.Write(text) // a browser that is gone cannot be told
 }
 
 // failJSON tells the script what failed, in words to be shown.
-func (p *Pages) failJSON(v *visit, err error) {
-	f := *p.mw.Expose(v.Context(), err)
+func (p *Pages) failJSON(req *request, err error) {
+	f := *p.mw.Expose(req.Context(), err)
 	f.Detail, f.Hint = sentences(&f), ""
-	p.sendJSON(v, statusOf(f.Code), middleware.NewFailure(&f, middleware.RequestID(v.Context())))
+	p.sendJSON(req, statusOf(f.Code), middleware.NewFailure(&f, middleware.RequestID(req.Context())))
 }
 
 // script serves the one script.
@@ -116,7 +116,7 @@ func (p *Pages) script(w http.ResponseWriter, r *http.Request) {
 	middleware.Note(r.Context(), "page", "")
 	h := w.Header()
 	h.Set("Content-Type", "text/javascript; charset=utf-8")
-	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(scriptKeeps.Seconds())))
+	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(scriptMaxAge.Seconds())))
 	h.Set("Content-Length", strconv.Itoa(len(passkeyScript)))
 	_, _ = bytes.NewReader(passkeyScript).WriteTo(w)
 }

@@ -12,33 +12,33 @@ import (
 )
 
 // visitProvider goes to the provider from a link of ours, and comes back.
-func (p *person) visitProvider(t *testing.T, provider *oidctest.Provider, link string) page {
+func (p *user) visitProvider(t *testing.T, provider *oidctest.Provider, link string) page {
 	t.Helper()
 	out := p.open(link)
 	p.want("to the provider", out, http.StatusSeeOther)
-	back := provider.Visit(t, out.header.Get("Location"))
+	back := provider.FollowAuthorize(t, out.header.Get("Location"))
 	return p.open(back.RequestURI())
 }
 
 func TestProviderLeadsBack(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
-	w := newTown(t, withProvider(provider))
+	w := newServer(t, withProvider(provider))
 	for what, c := range map[string]struct {
 		back string
 		kept bool
 	}{
 		"nothing asked for":          {"/account", true},
 		"a page":                     {"/account/apps", true},
-		"a request of 4 KiB":         {ask("x", "http://127.0.0.1/cb") + "&x=" + strings.Repeat("a", 4<<10), true},
-		"one with escapes all along": {ask("x", "http://127.0.0.1/cb") + "&x=" + strings.Repeat("%2F", 3800), true},
-		"one beyond what is kept":    {ask("x", "http://127.0.0.1/cb") + "&x=" + strings.Repeat("a", 13<<10), false},
+		"a request of 4 KiB":         {authorizeURL("x", "http://127.0.0.1/cb") + "&x=" + strings.Repeat("a", 4<<10), true},
+		"one with escapes all along": {authorizeURL("x", "http://127.0.0.1/cb") + "&x=" + strings.Repeat("%2F", 3800), true},
+		"one beyond what is kept":    {authorizeURL("x", "http://127.0.0.1/cb") + "&x=" + strings.Repeat("a", 13<<10), false},
 	} {
 		want := c.back
 		if !c.kept {
 			want = "/account"
 		}
-		p := w.person()
+		p := w.newUser()
 		link := "/signin/with/example?" + url.Values{"return": {c.back}}.Encode()
 		p.wantTo(what, p.visitProvider(t, provider, link), want)
 		u, _ := url.Parse(w.base)
@@ -46,7 +46,7 @@ func TestProviderLeadsBack(t *testing.T) {
 			t.Errorf("%s: got the cookies %v afterwards, want the session", what, cookies)
 		}
 	}
-	p := w.person()
+	p := w.newUser()
 	p.open("/signin/with/example?" + url.Values{"return": {"/account/apps?x=" + strings.Repeat("a", 9<<10)}}.Encode())
 	p.wantTo("a short way after a long one", p.visitProvider(t, provider, "/signin/with/example?return=%2Faccount%2Fapps"), "/account/apps")
 }
@@ -54,11 +54,11 @@ func TestProviderLeadsBack(t *testing.T) {
 func TestProviderFailures(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
-	w := newTown(t, func(a *account.Config, c *pages.Config) {
+	w := newServer(t, func(a *account.Config, c *pages.Config) {
 		withProvider(provider)(a, c)
 		a.Signup, c.Signup = account.Closed, account.Closed
 	})
-	p := w.person()
+	p := w.newUser()
 	p.want("a stranger where sign-up is closed", p.visitProvider(t, provider, "/signin/with/example"), http.StatusForbidden, "Sign-up is closed")
 	p.want("no such provider", p.open("/signin/with/nobody"), http.StatusNotFound)
 	p.want("without a flow", p.open("/signin/with/example/callback?code=x&state=y"), http.StatusForbidden, `role="alert"`)
@@ -69,8 +69,8 @@ func TestProviderFailures(t *testing.T) {
 func TestLinkedAccounts(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
-	w := newTown(t, withProvider(provider))
-	p := w.person()
+	w := newServer(t, withProvider(provider))
+	p := w.newUser()
 	p.visitProvider(t, provider, "/signin/with/example")
 	safe := p.open("/account/security")
 	p.want("linked by signing up", safe, http.StatusOK, "Unlink<span", "Set a password", "was created <bdi>at Example")
@@ -87,8 +87,8 @@ func TestLinkedAccounts(t *testing.T) {
 
 func TestWrongMethod(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, withNames(t, &world{}))
-	p := w.resident()
+	w := newServer(t, withNames(t, &fakeNetwork{}))
+	p := w.signedInUser()
 	for path, allow := range map[string]string{
 		"/signin":                  "GET, HEAD, POST",
 		"/signup":                  "GET, HEAD, POST",

@@ -19,45 +19,45 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-var takeAgain = flag.Bool("pictures", false, "take the pictures of docs/screenshots again")
+var retake = flag.Bool("pictures", false, "take the pictures of docs/screenshots again")
 
 const (
-	pictureDir = "../../docs/screenshots"
-	pictureDoc = "../../docs/pages.md"
-	maxPicture = 120 << 10 // bytes
+	screenshotDir = "../../docs/screenshots"
+	screenshotDoc = "../../docs/pages.md"
+	maxScreenshot = 120 << 10 // bytes
 )
 
-// pictured are the pages in docs/pages.md, in the order in which they are taken.
-var pictured = []struct {
+// screenshots are the pages in docs/pages.md, in the order in which they are taken.
+var screenshots = []struct {
 	name, scheme string
 	wide, high   int64
 	see          func(*window)
 }{
-	{"sign-up", "light", desk, 720, func(b *window) {
+	{"sign-up", "light", desktop, 720, func(b *window) {
 		b.open("/signup")
 		b.fill("#email", ada)
 	}},
-	{"sign-in", "light", desk, 720, func(b *window) {
+	{"sign-in", "light", desktop, 720, func(b *window) {
 		b.signUp()
 		b.scripts(true)
 		b.authenticator()
 		b.open("/signin")
 	}},
-	{"passkeys", "dark", desk, 720, func(b *window) {
+	{"passkeys", "dark", desktop, 720, func(b *window) {
 		b.open("/signin?return=/account/passkeys")
 		b.signIn("#passkey-add")
 		b.fill("#name", "Ada’s laptop")
 		b.press("#passkey-add button", ".cards h2")
 	}},
-	{"consent", "light", desk, 720, askEmber},
-	{"consent-dark", "dark", desk, 720, askEmber},
-	{"consent-phone", "light", phone, 720, askEmber},
-	{"apps", "light", desk, 720, func(b *window) {
-		b.connect()
+	{"consent", "light", desktop, 720, openConsent},
+	{"consent-dark", "dark", desktop, 720, openConsent},
+	{"consent-phone", "light", phone, 720, openConsent},
+	{"apps", "light", desktop, 720, func(b *window) {
+		b.connectApp()
 		b.open("/account/apps")
 	}},
-	{"domains", "light", desk, 900, func(b *window) {
-		b.own()
+	{"domains", "light", desktop, 900, func(b *window) {
+		b.addDomains()
 		b.open("/account/domains")
 		b.do("unfold", chromedp.Click("li:nth-child(2) summary"), chromedp.WaitVisible("li:nth-child(2) dl"))
 	}},
@@ -65,68 +65,68 @@ var pictured = []struct {
 
 const ember = "http://127.0.0.1:49152/cb"
 
-func askEmber(b *window) {
-	b.open(ask(b.named("Ember Assistant", ember), ember) + "&scope=pricing%3Aread+domains%3Awrite")
+func openConsent(b *window) {
+	b.open(authorizeURL(b.registerNamedClient("Ember Assistant", ember), ember) + "&scope=pricing%3Aread+domains%3Awrite")
 }
 
-// testPictures holds docs/pages.md against the pictures it shows. With -pictures it takes them.
-func testPictures(t *testing.T, chromium context.Context) {
-	if *takeAgain {
-		takePictures(t, chromium)
+// testScreenshots holds docs/pages.md against the pictures it shows. With -pictures it takes them.
+func testScreenshots(t *testing.T, chromium context.Context) {
+	if *retake {
+		takeScreenshots(t, chromium)
 	}
-	doc, err := os.ReadFile(pictureDoc)
+	doc, err := os.ReadFile(screenshotDoc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(pictureDir + "/*")
-	if want := len(pictured) + 1; err != nil || len(files) != want { // and reference.png of the README
-		t.Errorf("got %d files in %s, %v, want %d", len(files), pictureDir, err, want)
+	files, err := filepath.Glob(screenshotDir + "/*")
+	if want := len(screenshots) + 1; err != nil || len(files) != want { // and reference.png of the README
+		t.Errorf("got %d files in %s, %v, want %d", len(files), screenshotDir, err, want)
 	}
-	for _, p := range pictured {
+	for _, p := range screenshots {
 		name := p.name + ".png"
-		info, err := os.Stat(filepath.Join(pictureDir, name))
+		info, err := os.Stat(filepath.Join(screenshotDir, name))
 		switch {
 		case err != nil:
 			t.Errorf("%v; take it by go test ./serve/pages -run TestInABrowser -pictures", err)
-		case info.Size() > maxPicture:
-			t.Errorf("%s is %d bytes, want at most %d", name, info.Size(), maxPicture)
+		case info.Size() > maxScreenshot:
+			t.Errorf("%s is %d bytes, want at most %d", name, info.Size(), maxScreenshot)
 		}
 		if !strings.Contains(string(doc), "(screenshots/"+name+")") {
-			t.Errorf("%s does not show %s", pictureDoc, name)
+			t.Errorf("%s does not show %s", screenshotDoc, name)
 		}
 	}
 }
 
-func takePictures(t *testing.T, chromium context.Context) {
-	dns := &world{}
-	w := newTown(t, func(a *account.Config, c *pages.Config) {
+func takeScreenshots(t *testing.T, chromium context.Context) {
+	dns := &fakeNetwork{}
+	w := newServer(t, func(a *account.Config, c *pages.Config) {
 		withProvider(oidctest.Start(t))(a, c)
 		withNames(t, dns)(a, c)
 	})
 	w.dns = dns
 	b := newWindow(w, chromium)
-	for _, p := range pictured {
+	for _, p := range screenshots {
 		b.size(p.wide, p.high)
 		b.scheme(p.scheme)
 		p.see(b)
 		b.do("let go of the focus", chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"))
-		b.picture(filepath.Join(pictureDir, p.name+".png"))
+		b.screenshot(filepath.Join(screenshotDir, p.name+".png"))
 	}
 }
 
-// connect makes the person of the browser allow an application, which takes its tokens.
-func (b *window) connect() {
+// connectApp makes the person of the browser allow an application, which takes its tokens.
+func (b *window) connectApp() {
 	b.Helper()
 	app := b.application(httptest.NewServer)
-	request := ask(b.named("Ember Assistant", app), app)
+	request := authorizeURL(b.registerNamedClient("Ember Assistant", app), app)
 	b.forget()
 	b.open(request)
 	b.press("button[value=allow]", "#landed")
 	b.redeem(b.seen(app+"?").Query().Get("code"), request)
 }
 
-// own gives the person some names in all states.
-func (b *window) own() {
+// addDomains adds names in all states to the account.
+func (b *window) addDomains() {
 	b.Helper()
 	ctx := b.Context()
 	who, err := b.accounts.Find(ctx, ada)

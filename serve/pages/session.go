@@ -39,27 +39,27 @@ func (p *Pages) cookieName(name string) string {
 }
 
 // setCookie sets a cookie for some seconds; a negative age removes it.
-func (p *Pages) setCookie(v *visit, name, value string, age int) {
+func (p *Pages) setCookie(req *request, name, value string, age int) {
 	name = p.cookieName(name)
-	h := v.w.Header() // a second Set-Cookie for one name is left to the browser's taste (RFC 6265, section 4.1.1)
+	h := req.w.Header() // a second Set-Cookie for one name is left to the browser's taste (RFC 6265, section 4.1.1)
 	h["Set-Cookie"] = slices.DeleteFunc(h["Set-Cookie"], func(c string) bool { return strings.HasPrefix(c, name+"=") })
-	http.SetCookie(v.w, &http.Cookie{
+	http.SetCookie(req.w, &http.Cookie{
 		Name: name, Value: value, Path: "/", MaxAge: age,
 		HttpOnly: true, Secure: p.secure, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-func (p *Pages) cookie(v *visit, name string) string {
-	c, err := v.Cookie(p.cookieName(name))
+func (p *Pages) cookie(req *request, name string) string {
+	c, err := req.Cookie(p.cookieName(name))
 	if err != nil {
 		return ""
 	}
 	return c.Value
 }
 
-// keepReturn remembers in the browser, for some seconds, where a sign-in at a provider or by mail leads to. What is too
+// saveReturn remembers in the browser, for some seconds, where a sign-in at a provider or by mail leads to. What is too
 // long is not remembered, and leads to the account.
-func (p *Pages) keepReturn(v *visit, back string, age int) {
+func (p *Pages) saveReturn(req *request, back string, age int) {
 	if len(back) > maxReturnParts*maxReturnPart {
 		back = ""
 	}
@@ -68,24 +68,24 @@ func (p *Pages) keepReturn(v *visit, back string, age int) {
 		back = back[len(part):]
 		switch name := returnPart(i); {
 		case part != "":
-			p.setCookie(v, name, part, age)
-		case p.cookie(v, name) != "":
-			p.setCookie(v, name, "", -1)
+			p.setCookie(req, name, part, age)
+		case p.cookie(req, name) != "":
+			p.setCookie(req, name, "", -1)
 		}
 	}
 }
 
-// takeReturn is what keepReturn remembered, and forgets it.
-func (p *Pages) takeReturn(v *visit) string {
+// takeReturn is what saveReturn remembered, and forgets it.
+func (p *Pages) takeReturn(req *request) string {
 	var back strings.Builder
 	for i := range maxReturnParts {
-		part := p.cookie(v, returnPart(i))
+		part := p.cookie(req, returnPart(i))
 		if part == "" {
 			break
 		}
 		back.WriteString(part)
 	}
-	p.keepReturn(v, "", 0)
+	p.saveReturn(req, "", 0)
 	return back.String()
 }
 
@@ -96,61 +96,61 @@ func returnPart(i int) string {
 	return returnCookie + strconv.Itoa(i)
 }
 
-// recognize finds out who visits, and lets the cookie last as long as the session it names.
-func (p *Pages) recognize(v *visit) error {
-	token := p.cookie(v, sessionCookie)
+// loadSession finds out who visits, and lets the cookie last as long as the session it names.
+func (p *Pages) loadSession(req *request) error {
+	token := p.cookie(req, sessionCookie)
 	if token == "" {
 		return nil
 	}
-	s, err := p.accounts.Session(v.Context(), token)
+	s, err := p.accounts.Session(req.Context(), token)
 	if fault.Is(err, fault.AuthenticationRequired) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v.token, v.session = token, s
-	middleware.Note(v.Context(), "", middleware.Account)
-	if v.Method == http.MethodGet {
-		p.setCookie(v, sessionCookie, token, int(account.SessionLife.Seconds()))
+	req.token, req.session = token, s
+	middleware.Note(req.Context(), "", middleware.Account)
+	if req.Method == http.MethodGet {
+		p.setCookie(req, sessionCookie, token, int(account.SessionLife.Seconds()))
 	}
 	return nil
 }
 
-// enter signs the browser in under another token than any it had before.
-func (p *Pages) enter(v *visit, accountID string) error {
-	token, s, err := p.accounts.StartSession(v.Context(), accountID, v.from, v.UserAgent())
+// signInBrowser signs the browser in under another token than any it had before.
+func (p *Pages) signInBrowser(req *request, accountID string) error {
+	token, s, err := p.accounts.StartSession(req.Context(), accountID, req.from, req.UserAgent())
 	if err != nil {
 		return err
 	}
-	return p.exchange(v, token, s)
+	return p.replaceSession(req, token, s)
 }
 
-// enterSince is enter for who comes back from a provider.
-func (p *Pages) enterSince(v *visit, who account.Arrival) error {
-	token, s, err := p.accounts.StartSessionSince(v.Context(), who.ID, who.Authenticated, v.from, v.UserAgent())
+// signInBrowserSince is enter for who comes back from a provider.
+func (p *Pages) signInBrowserSince(req *request, who account.Arrival) error {
+	token, s, err := p.accounts.StartSessionSince(req.Context(), who.ID, who.Authenticated, req.from, req.UserAgent())
 	if err != nil {
 		return err
 	}
-	return p.exchange(v, token, s)
+	return p.replaceSession(req, token, s)
 }
 
-// exchange gives the browser another session for the one it had.
-func (p *Pages) exchange(v *visit, token string, s account.Session) error {
-	if v.signedIn() {
-		if err := p.accounts.EndSession(v.Context(), v.token, v.from); err != nil {
+// replaceSession gives the browser another session for the one it had.
+func (p *Pages) replaceSession(req *request, token string, s account.Session) error {
+	if req.signedIn() {
+		if err := p.accounts.EndSession(req.Context(), req.token, req.from); err != nil {
 			return err
 		}
 	}
-	v.token, v.session = token, s
-	p.setCookie(v, sessionCookie, token, int(account.SessionLife.Seconds()))
+	req.token, req.session = token, s
+	p.setCookie(req, sessionCookie, token, int(account.SessionLife.Seconds()))
 	return nil
 }
 
-// leave forgets the session in the browser.
-func (p *Pages) leave(v *visit) {
-	v.token, v.session = "", account.Session{}
-	p.setCookie(v, sessionCookie, "", -1)
+// clearSession forgets the session in the browser.
+func (p *Pages) clearSession(req *request) {
+	req.token, req.session = "", account.Session{}
+	p.setCookie(req, sessionCookie, "", -1)
 }
 
 const (
@@ -159,9 +159,9 @@ const (
 	maxReturn     = 24 << 10
 )
 
-// ownPath is where a person goes after signing in: the path that was asked for if it is a page of ours that asks for a
+// localPath is where a person goes after signing in: the path that was asked for if it is a page of ours that asks for a
 // sign-in, else the account. Whatever a browser could read as another site's address is not.
-func ownPath(asked string) string {
+func localPath(asked string) string {
 	if len(asked) > maxReturn || !strings.HasPrefix(asked, "/") || strings.HasPrefix(asked, "//") ||
 		strings.ContainsFunc(asked, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) {
 		return home
@@ -176,8 +176,8 @@ func ownPath(asked string) string {
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }
 
-// signInFor is the sign-in page that leads back to one of our paths.
-func signInFor(back string) string {
+// signInURL is the sign-in page that leads back to one of our paths.
+func signInURL(back string) string {
 	if back == home {
 		return "/signin"
 	}

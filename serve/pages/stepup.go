@@ -24,8 +24,8 @@ const (
 // mailAge is how many seconds a mailed link leads back to where it was asked for.
 const mailAge = 15 * 60
 
-// signInAgainFor is the page that asks who is signed in to show that once more, and leads back to one of our paths.
-func signInAgainFor(back string) string { return withQuery(signInAgainPath, "return", back) }
+// signInAgainURL is the page that asks who is signed in to show that once more, and leads back to one of our paths.
+func signInAgainURL(back string) string { return withQuery(signInAgainPath, "return", back) }
 
 // withQuery is a path with query parameters, given as names and values in turn.
 func withQuery(path string, pairs ...string) string {
@@ -37,73 +37,73 @@ func withQuery(path string, pairs ...string) string {
 }
 
 // warned reports whether the form was shown with the warning about the last means of signing in.
-func warned(v *visit) account.Warned { return account.Warned(v.PostForm.Get("warned") == "yes") }
+func warned(req *request) account.Warned { return account.Warned(req.PostForm.Get("warned") == "yes") }
 
 // An againForm is the page at which a person signs in once more, by what the account has.
 type againForm struct {
 	Return string
-	account.Means
+	account.SignInMethods
 }
 
-func (p *Pages) signInAgainPage(v *visit, back string) (answer, error) {
-	f := againForm{Return: ownPath(back)}
+func (p *Pages) signInAgainPage(req *request, back string) (response, error) {
+	f := againForm{Return: localPath(back)}
 	var err error
-	f.Means, err = p.accounts.Means(v.Context(), v.session.AccountID)
-	if !v.session.Verified && (f.Password || f.Passkeys > 0) {
+	f.SignInMethods, err = p.accounts.SignInMethods(req.Context(), req.session.AccountID)
+	if !req.session.Verified && (f.Password || f.Passkeys > 0) {
 		f.Mail = false // it would take these away, see [account.Accounts.UseLink]
 	}
-	return answer{page: "stepup", title: "Show that it is you", data: f, script: f.Passkeys > 0}, err
+	return response{page: "stepup", title: "Show that it is you", data: f, script: f.Passkeys > 0}, err
 }
 
-// someone adds nothing for who is signed in; others sign in for the first time, and go to the same page.
-func (p *Pages) someone(act func(v *visit, back string) (answer, error)) action {
-	return func(v *visit) (answer, error) {
-		back := v.URL.Query().Get("return")
-		if v.Method == http.MethodPost {
-			back = v.PostForm.Get("return")
+// withReturn adds nothing for who is signed in; others sign in for the first time, and go to the same page.
+func (p *Pages) withReturn(act func(req *request, back string) (response, error)) pageHandler {
+	return func(req *request) (response, error) {
+		back := req.URL.Query().Get("return")
+		if req.Method == http.MethodPost {
+			back = req.PostForm.Get("return")
 		}
-		if !v.signedIn() {
-			return seeOther(signInFor(ownPath(back))), nil
+		if !req.signedIn() {
+			return seeOther(signInURL(localPath(back))), nil
 		}
-		return act(v, back)
+		return act(req, back)
 	}
 }
 
 // signInAgain takes the password. The session of before ends, as after any sign-in.
-func (p *Pages) signInAgain(v *visit, back string) (answer, error) {
-	who, err := p.accounts.SignIn(v.Context(), v.session.Email, v.PostForm.Get("password"), v.from)
+func (p *Pages) signInAgain(req *request, back string) (response, error) {
+	who, err := p.accounts.SignIn(req.Context(), req.session.Email, req.PostForm.Get("password"), req.from)
 	if fault.Is(err, fault.AuthenticationRequired) {
 		err = fault.Invalid("password", "is wrong")
 	}
 	if err != nil {
-		a, ours := p.signInAgainPage(v, back)
+		a, ours := p.signInAgainPage(req, back)
 		if ours != nil {
-			return answer{}, ours
+			return response{}, ours
 		}
-		return again(a, err)
+		return formProblem(a, err)
 	}
-	return p.welcome(v, who, back)
+	return p.startSession(req, who, back)
 }
 
 // mailSignInAgain mails a link that leads back here in this browser.
-func (p *Pages) mailSignInAgain(v *visit, back string) (answer, error) {
-	err := p.accounts.RequestLink(v.Context(), v.session.Email, v.from)
-	a, ours := p.signInAgainPage(v, back)
+func (p *Pages) mailSignInAgain(req *request, back string) (response, error) {
+	err := p.accounts.RequestLink(req.Context(), req.session.Email, req.from)
+	a, ours := p.signInAgainPage(req, back)
 	if ours != nil {
-		return answer{}, ours
+		return response{}, ours
 	}
 	if err != nil {
-		return again(a, err)
+		return formProblem(a, err)
 	}
-	p.keepReturn(v, ownPath(back), mailAge)
+	p.saveReturn(req, localPath(back), mailAge)
 	a.notice = "A link is on its way to your address. Open it in this browser within 15 minutes to go on."
 	return a, nil
 }
 
-// freshly answers a page that leads to what takes a recent sign-in: without one, with the way to it.
-func (p *Pages) freshly(v *visit, page func() (answer, error)) (answer, error) {
-	if !p.accounts.Fresh(v.session) {
-		return seeOther(signInAgainFor(v.URL.RequestURI())), nil
+// requireRecentSignIn answers a page that leads to what takes a recent sign-in: without one, with the way to it.
+func (p *Pages) requireRecentSignIn(req *request, page func() (response, error)) (response, error) {
+	if !p.accounts.Fresh(req.session) {
+		return seeOther(signInAgainURL(req.URL.RequestURI())), nil
 	}
 	return page()
 }
@@ -120,96 +120,96 @@ type removal struct {
 	Returning string
 }
 
-func (p *Pages) showRemovePasskey(v *visit) (answer, error) {
-	return p.freshly(v, func() (answer, error) { return p.removePasskeyPage(v, v.URL.Query().Get("passkey")) })
+func (p *Pages) showRemovePasskey(req *request) (response, error) {
+	return p.requireRecentSignIn(req, func() (response, error) { return p.removePasskeyPage(req, req.URL.Query().Get("passkey")) })
 }
 
-func (p *Pages) removePasskeyPage(v *visit, id string) (answer, error) {
-	keys, err := p.accounts.Passkeys(v.Context(), v.session.AccountID)
+func (p *Pages) removePasskeyPage(req *request, id string) (response, error) {
+	keys, err := p.accounts.Passkeys(req.Context(), req.session.AccountID)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	for _, k := range keys {
 		if k.ID == id {
-			return p.removalPage(v, removal{What: "the passkey " + k.Name, Path: passkeysPath + "/remove", Passkey: id, Returning: passkeysPath})
+			return p.removalPage(req, removal{What: "the passkey " + k.Name, Path: passkeysPath + "/remove", Passkey: id, Returning: passkeysPath})
 		}
 	}
 	return seeOther(passkeysPath), nil // it is gone already
 }
 
-func (p *Pages) showUnlinkProvider(v *visit) (answer, error) {
-	q := v.URL.Query()
-	return p.freshly(v, func() (answer, error) { return p.unlinkPage(v, q.Get("provider"), q.Get("subject")) })
+func (p *Pages) showUnlinkProvider(req *request) (response, error) {
+	q := req.URL.Query()
+	return p.requireRecentSignIn(req, func() (response, error) { return p.unlinkPage(req, q.Get("provider"), q.Get("subject")) })
 }
 
-func (p *Pages) unlinkPage(v *visit, provider, subject string) (answer, error) {
-	linked, err := p.accounts.Identities(v.Context(), v.session.AccountID)
+func (p *Pages) unlinkPage(req *request, provider, subject string) (response, error) {
+	linked, err := p.accounts.Identities(req.Context(), req.session.AccountID)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	for _, i := range linked {
 		if i.Provider == provider && i.Subject == subject {
-			return p.removalPage(v, removal{What: "the link to your account at " + i.Name, Path: unlinkPath, Provider: provider, Subject: subject, Returning: securityPath})
+			return p.removalPage(req, removal{What: "the link to your account at " + i.Name, Path: unlinkPath, Provider: provider, Subject: subject, Returning: securityPath})
 		}
 	}
 	return seeOther(securityPath), nil // it is gone already
 }
 
-// conflicting is a page that says itself what stands against what was asked for.
-func conflicting(a answer, err error) (answer, error) {
+// withConflict is a page that says itself what stands against what was asked for.
+func withConflict(a response, err error) (response, error) {
 	if a.to == "" {
 		a.status = http.StatusConflict
 	}
 	return a, err
 }
 
-func (p *Pages) removalPage(v *visit, r removal) (answer, error) {
-	m, err := p.accounts.Means(v.Context(), v.session.AccountID)
+func (p *Pages) removalPage(req *request, r removal) (response, error) {
+	m, err := p.accounts.SignInMethods(req.Context(), req.session.AccountID)
 	r.Last, r.Mail = m.Last(), m.Mail
-	return answer{page: "removal", title: "Remove " + r.What + "?", data: r}, err
+	return response{page: "removal", title: "Remove " + r.What + "?", data: r}, err
 }
 
 // showLinkProvider asks once more for what the form on the security page asks for.
-func (p *Pages) showLinkProvider(v *visit) (answer, error) {
-	return p.freshly(v, func() (answer, error) {
+func (p *Pages) showLinkProvider(req *request) (response, error) {
+	return p.requireRecentSignIn(req, func() (response, error) {
 		for _, b := range p.accounts.Providers() {
-			if b.ID == v.URL.Query().Get("provider") {
-				return answer{page: "link-provider", title: "Link your account at " + b.Name + "?", data: b}, nil
+			if b.ID == req.URL.Query().Get("provider") {
+				return response{page: "link-provider", title: "Link your account at " + b.Name + "?", data: b}, nil
 			}
 		}
 		return seeOther(securityPath), nil
 	})
 }
 
-func (p *Pages) showDelete(v *visit) (answer, error) {
-	return p.freshly(v, func() (answer, error) { return deletePage(), nil })
+func (p *Pages) showDelete(req *request) (response, error) {
+	return p.requireRecentSignIn(req, func() (response, error) { return deletePage(), nil })
 }
 
-func deletePage() answer { return answer{page: "delete", title: "Delete your account?"} }
+func deletePage() response { return response{page: "delete", title: "Delete your account?"} }
 
-func (p *Pages) delete(v *visit) (answer, error) {
-	err := p.accounts.Delete(v.Context(), v.session)
-	if stale := stepUpAt(err, deletePath); stale != nil {
+func (p *Pages) delete(req *request) (response, error) {
+	err := p.accounts.Delete(req.Context(), req.session)
+	if stale := stepUpRedirect(err, deletePath); stale != nil {
 		return *stale, nil
 	}
 	if err != nil {
-		return again(deletePage(), err)
+		return formProblem(deletePage(), err)
 	}
-	p.oauth.Forget()
-	if p.names != nil {
-		if err := p.names.Refresh(v.Context()); err != nil {
-			p.mw.Report(v.Context(), err) // the account is gone; its offers follow in a moment
+	p.oauth.FlushTokenCache()
+	if p.portfolios != nil {
+		if err := p.portfolios.Refresh(req.Context()); err != nil {
+			p.mw.Report(req.Context(), err) // the account is gone; its offers follow in a moment
 		}
 	}
-	return p.signedOut(v, "Your account is deleted.")
+	return p.signedOut(req, "Your account is deleted.")
 }
 
-// stepUpAt is where to go on an error that asks for a recent sign-in: there, and then back to the page. It is nil on any
+// stepUpRedirect is where to go on an error that asks for a recent sign-in: there, and then back to the page. It is nil on any
 // other error.
-func stepUpAt(err error, page string) *answer {
+func stepUpRedirect(err error, page string) *response {
 	if !errors.Is(err, account.ErrStepUp) {
 		return nil
 	}
-	a := seeOther(signInAgainFor(page))
+	a := seeOther(signInAgainURL(page))
 	return &a
 }

@@ -12,7 +12,7 @@ import (
 // testConfirmingInABrowser confirms an address in the browser in which it signed up, and in another one; then somebody
 // who did not sign up takes the address.
 func testConfirmingInABrowser(t *testing.T, chromium context.Context) {
-	w := newTown(t, confirmFirst)
+	w := newServer(t, verifyFirst)
 	b := newWindow(w, chromium)
 	b.signUp()
 	b.says("follow the link in it")
@@ -38,7 +38,7 @@ func testConfirmingInABrowser(t *testing.T, chromium context.Context) {
 	b.says(ada, "confirmed")
 	b.noComplaints("status of 403")
 
-	w.person().signUpWith("bob@names.example", strangersPassword)
+	w.newUser().signUpWith("bob@names.example", strangersPassword)
 	other.open(w.mail.link(t, account.VerifyPath))
 	other.press(`a[href^="/reset"]`, "#others")
 	other.fill("#password", ownersPassword)
@@ -53,8 +53,8 @@ func testConfirmingInABrowser(t *testing.T, chromium context.Context) {
 // testSigningInAgainInABrowser adds and removes a passkey, exports and deletes the account in sessions that are too old
 // for it, signing in again by each means.
 func testSigningInAgainInABrowser(t *testing.T, chromium context.Context) {
-	w := newTimed(t)
-	b := newWindow(w.town, chromium)
+	w := newTimedServer(t)
+	b := newWindow(w.server, chromium)
 	b.scripts(true)
 	b.authenticator()
 	b.signUp()
@@ -62,7 +62,7 @@ func testSigningInAgainInABrowser(t *testing.T, chromium context.Context) {
 	b.press("main form button", ".notice")
 	b.open("/signin?return=/account/passkeys")
 	b.signIn("#passkey-add")
-	w.later()
+	w.expireStepUp()
 	b.fill("#name", "Ada’s laptop")
 	b.press("#passkey-add button", `form[action="/signin/again"]`)
 	b.says("Show that it is you", ada)
@@ -71,7 +71,7 @@ func testSigningInAgainInABrowser(t *testing.T, chromium context.Context) {
 	b.press("#passkey-add button", ".cards h2") // the name is still there
 	b.says("Ada’s laptop")
 
-	w.later()
+	w.expireStepUp()
 	b.open("/account/passkeys")
 	b.press(".cards .danger", "#passkey-signin")
 	b.press("#passkey-signin", ".danger")
@@ -79,7 +79,7 @@ func testSigningInAgainInABrowser(t *testing.T, chromium context.Context) {
 	b.press("main .danger", ".notice")
 	b.says("The passkey is removed.")
 
-	w.later()
+	w.expireStepUp()
 	b.open("/account")
 	b.press(`a[href="/account/export"]`, `form[action="/account/export"]`)
 	b.press(`form[action="/account/export"] button`, `form[action="/signin/again/mail"]`)
@@ -92,10 +92,10 @@ func testSigningInAgainInABrowser(t *testing.T, chromium context.Context) {
 	b.seen(b.base + "/account/export")
 	b.noComplaints()
 
-	b = newWindow(w.town, chromium)
+	b = newWindow(w.server, chromium)
 	b.open("/signin?return=/account/delete")
 	b.signIn(`form[action="/account/delete"]`)
-	w.later()
+	w.expireStepUp()
 	b.press(`form[action="/account/delete"] button`, `form[action="/signin/again"]`)
 	b.fill("#password", passphrase)
 	b.press(`form[action="/signin/again"] button`, `form[action="/account/delete"]`)

@@ -18,15 +18,15 @@ import (
 )
 
 // A timed town's clock can be moved ahead.
-type timed struct {
-	*town
+type timedServer struct {
+	*server
 	ahead *atomic.Int64
 }
 
-func newTimed(t *testing.T, changes ...func(*account.Config, *pages.Config)) timed {
+func newTimedServer(t *testing.T, changes ...func(*account.Config, *pages.Config)) timedServer {
 	t.Helper()
 	ahead := &atomic.Int64{}
-	return timed{newTown(t, func(a *account.Config, c *pages.Config) {
+	return timedServer{newServer(t, func(a *account.Config, c *pages.Config) {
 		for _, change := range changes {
 			change(a, c)
 		}
@@ -34,15 +34,15 @@ func newTimed(t *testing.T, changes ...func(*account.Config, *pages.Config)) tim
 	}), ahead}
 }
 
-// later lets sessions grow too old for what takes a recent sign-in.
-func (w timed) later() { w.ahead.Add(int64(account.StepUpLife)) }
+// expireStepUp lets sessions grow too old for what takes a recent sign-in.
+func (w timedServer) expireStepUp() { w.ahead.Add(int64(account.StepUpLife)) }
 
 // Who is asked to sign in again comes back to what they wanted to do, whatever they sign in with.
 func TestSigningInAgainLeadsBack(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
-	w := newTimed(t, withProvider(provider))
-	p := w.person()
+	w := newTimedServer(t, withProvider(provider))
+	p := w.newUser()
 	p.visitProvider(t, provider, "/signin/with/example")
 	p.want("set a password", p.post("/account/security/password", url.Values{"password": {passphrase}}), http.StatusOK, "The password is changed")
 	p.want("sign in", p.signIn(ada, ""), http.StatusSeeOther)
@@ -65,7 +65,7 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 			return p.post("/signin/link", url.Values{"token": {link.field("token")}})
 		},
 	} {
-		w.later()
+		w.expireStepUp()
 		before := p.cookie()
 		p.wantTo(how+": unlink in an old session", p.post("/account/security/unlink", wish), ask)
 		p.wantTo(how+": the page that asks for it", p.open(back), ask)
@@ -82,14 +82,14 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 	}
 	p.want("then it is done", p.post("/account/security/unlink", wish), http.StatusOK, "not linked any more")
 
-	w.later()
+	w.expireStepUp()
 	link := "/account/security/link?provider=example"
 	p.wantTo("link", p.post("/account/security/link", url.Values{"provider": {"example"}}), "/signin/again?"+url.Values{"return": {link}}.Encode())
 	p.wantTo("sign in", p.post("/signin/again", url.Values{"password": {passphrase}, "return": {link}}), link)
 	p.want("back to link", p.open(link), http.StatusOK, "Link Example")
 	p.want("link", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Go on at Example")
 
-	stranger := w.person()
+	stranger := w.newUser()
 	stranger.wantTo("nobody is signed in", stranger.open(ask), "/signin?"+url.Values{"return": {back}}.Encode())
 	p.wantTo("back to elsewhere", p.post("/signin/again", url.Values{"password": {passphrase}, "return": {"https://evil.example/"}}), "/account")
 }
@@ -98,10 +98,10 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 func TestFirstPasswordAfterSigningInAgain(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
-	w := newTimed(t, withProvider(provider))
-	p := w.person()
+	w := newTimedServer(t, withProvider(provider))
+	p := w.newUser()
 	p.visitProvider(t, provider, "/signin/with/example")
-	w.later()
+	w.expireStepUp()
 	old := p.open("/account/security")
 	p.want("the page", old, http.StatusOK, "Go on to set a password")
 	if strings.Contains(old.text, `name="password"`) {
@@ -115,9 +115,9 @@ func TestFirstPasswordAfterSigningInAgain(t *testing.T) {
 // The script goes where it is told when a passkey is to be added in an old session, and the name is not lost.
 func TestPasskeyInAnOldSession(t *testing.T) {
 	t.Parallel()
-	w := newTimed(t)
-	p := w.resident()
-	w.later()
+	w := newTimedServer(t)
+	p := w.signedInUser()
+	w.expireStepUp()
 	r, _ := http.NewRequest(http.MethodPost, p.base+"/account/passkeys/begin", strings.NewReader(`{"name":"Ada’s laptop"}`))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -136,8 +136,8 @@ func TestPasskeyInAnOldSession(t *testing.T) {
 // being looked at.
 func TestConfirmingOnAnotherDevice(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, confirmFirst)
-	p, telephone := w.person(), w.person()
+	w := newServer(t, verifyFirst)
+	p, telephone := w.newUser(), w.newUser()
 	p.want("sign up", p.signUp(ada), http.StatusOK, "follow the link in it")
 	link := w.mail.link(t, account.VerifyPath)
 	asked := telephone.open(link)
@@ -155,8 +155,8 @@ func TestConfirmingOnAnotherDevice(t *testing.T) {
 
 func TestTakingAnAddressFromAStranger(t *testing.T) {
 	t.Parallel()
-	w := newTown(t, confirmFirst)
-	stranger, owner := w.person(), w.person()
+	w := newServer(t, verifyFirst)
+	stranger, owner := w.newUser(), w.newUser()
 	stranger.signUpWith(ada, strangersPassword)
 	page := owner.open(w.mail.link(t, account.VerifyPath))
 	own := owner.open("/reset?token=" + page.field("token"))
@@ -169,9 +169,9 @@ func TestTakingAnAddressFromAStranger(t *testing.T) {
 // A mailed link would confirm the address, and take away the password and passkeys of an account that is not confirmed.
 func TestUnconfirmedAccountsSignInAgainWithoutMail(t *testing.T) {
 	t.Parallel()
-	w := newTimed(t)
-	p := w.resident()
-	w.later()
+	w := newTimedServer(t)
+	p := w.signedInUser()
+	w.expireStepUp()
 	got := p.open("/signin/again?return=%2Faccount%2Fdelete")
 	p.want("asked again", got, http.StatusOK, `name="password"`)
 	if strings.Contains(got.text, "/signin/again/mail") {
@@ -183,11 +183,11 @@ func TestUnconfirmedAccountsSignInAgainWithoutMail(t *testing.T) {
 
 func TestExportAndDelete(t *testing.T) {
 	t.Parallel()
-	dns := &world{}
-	w := newTown(t, withNames(t, dns))
-	p := w.resident()
+	dns := &fakeNetwork{}
+	w := newServer(t, withNames(t, dns))
+	p := w.signedInUser()
 	w.mail.link(t, account.VerifyPath)
-	request := ask(w.client("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb")
+	request := authorizeURL(w.registerClient("http://127.0.0.1:1/cb"), "http://127.0.0.1:1/cb")
 	consent := p.post("/oauth/authorize", url.Values{"interaction": {p.open(request).field("interaction")}, "answer": {"allow"}})
 	to, _ := url.Parse(consent.header.Get("Location"))
 	w.redeem(to.Query().Get("code"), request)
@@ -249,8 +249,8 @@ func TestExportAndDelete(t *testing.T) {
 func TestProvidersAreAskedForAnotherSignIn(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
-	w := newTown(t, withProvider(provider))
-	p := w.person()
+	w := newServer(t, withProvider(provider))
+	p := w.newUser()
 	provider.SignedIn = time.Now().Add(-time.Hour)
 	p.visitProvider(t, provider, "/signin/with/example")
 	const ask = "/signin/again?return=%2Faccount%2Fdelete"

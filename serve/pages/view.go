@@ -26,7 +26,7 @@ import (
 var assets embed.FS
 
 // An answer is a page, or where to go instead.
-type answer struct {
+type response struct {
 	page       string // the template, without ".html"
 	title      string
 	status     int    // 0: 200
@@ -42,7 +42,7 @@ type answer struct {
 	filename string
 }
 
-func seeOther(to string) answer { return answer{to: to} }
+func seeOther(to string) response { return response{to: to} }
 
 // A problem is what went wrong with a form, in words for who filled it in.
 type problem struct {
@@ -97,11 +97,11 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// again shows a form another time with what went wrong. An error that is ours is returned.
-func again(a answer, err error) (answer, error) {
+// formProblem shows a form another time with what went wrong. An error that is ours is returned.
+func formProblem(a response, err error) (response, error) {
 	pr, status, err := problemOf(err)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	a.problem, a.status = pr, status
 	return a, nil
@@ -136,8 +136,8 @@ type view struct {
 func (d view) Bad(field string) bool { return d.Problem != nil && d.Problem.Field == field }
 
 // send writes an answer.
-func (p *Pages) send(v *visit, a answer) {
-	h := v.w.Header()
+func (p *Pages) send(req *request, a response) {
+	h := req.w.Header()
 	status := a.status
 	if status == 0 {
 		status = http.StatusOK
@@ -145,22 +145,22 @@ func (p *Pages) send(v *visit, a answer) {
 	switch {
 	case a.to != "":
 		h.Set("Location", a.to)
-		v.w.WriteHeader(http.StatusSeeOther)
+		req.w.WriteHeader(http.StatusSeeOther)
 		return
 	case a.json != nil:
-		p.sendJSON(v, status, a.json)
+		p.sendJSON(req, status, a.json)
 		return
 	case a.file != nil:
-		p.sendFile(v, a)
+		p.sendFile(req, a)
 		return
 	}
 	var b bytes.Buffer
 	err := templates[a.page].ExecuteTemplate(&b, "layout", view{
-		Title: a.title, Email: v.session.Email, Tabs: p.tabs(v, a.page), Notice: a.notice, Problem: a.problem, Script: a.script,
-		Domains: p.names != nil, Data: a.data,
+		Title: a.title, Email: req.session.Email, Tabs: p.tabs(req, a.page), Notice: a.notice, Problem: a.problem, Script: a.script,
+		Domains: p.portfolios != nil, Data: a.data,
 	})
 	if err != nil {
-		p.mw.WriteError(v.w, v.Request, "", fmt.Errorf("render the page %s: %w", a.page, err))
+		p.mw.WriteError(req.w, req.Request, "", fmt.Errorf("render the page %s: %w", a.page, err))
 		return
 	}
 	if a.problem != nil {
@@ -169,23 +169,23 @@ func (p *Pages) send(v *visit, a answer) {
 	h.Set("Content-Security-Policy", policy(a.formAction, a.script))
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(b.Bytes()) // a browser that is gone cannot be told
+	req.w.WriteHeader(status)
+	_, _ = req.w.Write(b.Bytes()) // a browser that is gone cannot be told
 }
 
 // fail answers with a page, or an error body for the script, about what failed. An error of ours is logged.
-func (p *Pages) fail(v *visit, err error) {
-	if isScript(v.Request) {
-		p.failJSON(v, err)
+func (p *Pages) fail(req *request, err error) {
+	if isScript(req.Request) {
+		p.failJSON(req, err)
 		return
 	}
-	f := p.mw.Expose(v.Context(), err)
-	a := answer{page: "failed", title: f.Code.Title(), status: statusOf(f.Code), data: failure{Text: sentences(f)}}
+	f := p.mw.Expose(req.Context(), err)
+	a := response{page: "failed", title: f.Code.Title(), status: statusOf(f.Code), data: failure{Text: sentences(f)}}
 	if f.Code == fault.Internal {
-		a.data = failure{Text: "Something failed on our side. Please try again in a moment.", Request: middleware.RequestID(v.Context())}
+		a.data = failure{Text: "Something failed on our side. Please try again in a moment.", Request: middleware.RequestID(req.Context())}
 	}
-	ratelimit.WriteRetryAfter(v.w.Header(), f.Retry)
-	p.send(v, a)
+	ratelimit.WriteRetryAfter(req.w.Header(), f.Retry)
+	p.send(req, a)
 }
 
 // A failure is what the page about a failure says.
@@ -197,7 +197,7 @@ type failure struct {
 
 // templates are the pages, each with the layout around it.
 var templates = func() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": when, "scope": scopeWords, "event": account.Event.Words, "joint": joint, "price": priceWords}).
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": formatTime, "scope": scopeText, "event": account.Event.Text, "joint": separator, "price": formatPrice}).
 		ParseFS(assets, "assets/layout.html"))
 	files, err := assets.ReadDir("assets")
 	if err != nil {
@@ -231,7 +231,7 @@ var accountTabs = []struct{ page, path, name string }{
 }
 
 // tabs is the navigation on a page of the account.
-func (p *Pages) tabs(v *visit, page string) (all []tab) {
+func (p *Pages) tabs(req *request, page string) (all []tab) {
 	switch page {
 	case "bulk":
 		page = "domains"
@@ -242,20 +242,20 @@ func (p *Pages) tabs(v *visit, page string) (all []tab) {
 	}
 	found := false
 	for _, t := range accountTabs {
-		if t.path == domainsPath && p.names == nil {
+		if t.path == domainsPath && p.portfolios == nil {
 			continue
 		}
 		found = found || t.page == page
 		all = append(all, tab{t.path, t.name, t.page == page})
 	}
-	if !found || !v.signedIn() {
+	if !found || !req.signedIn() {
 		return nil
 	}
 	return all
 }
 
-// when is a time for a page.
-func when(t time.Time) template.HTML {
+// formatTime is a time for a page.
+func formatTime(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "never"
 	}
@@ -263,8 +263,8 @@ func when(t time.Time) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2 January 2006, 15:04") + ` UTC</time>`)
 }
 
-// joint stands between an event and its detail: some read on as a sentence, others name a thing.
-func joint(e account.Event) string {
+// separator stands between an event and its detail: some read on as a sentence, others name a thing.
+func separator(e account.Event) string {
 	switch e {
 	case account.SignedUp, account.SignedIn, account.SignInFailed:
 		return " "
@@ -272,8 +272,8 @@ func joint(e account.Event) string {
 	return ": "
 }
 
-// priceWords are an amount as a person reads it, such as 1,250.50 USD.
-func priceWords(a money.Amount) string {
+// formatPrice are an amount as a person reads it, such as 1,250.50 USD.
+func formatPrice(a money.Amount) string {
 	text := a.String()
 	for i := strings.IndexByte(text, '.') - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -281,8 +281,8 @@ func priceWords(a money.Amount) string {
 	return text
 }
 
-// scopeWords say what a scope lets an application do.
-func scopeWords(scope string) string {
+// scopeText say what a scope lets an application do.
+func scopeText(scope string) string {
 	switch scope {
 	case op.ScopePricing:
 		return "See marketplace prices in your name"
