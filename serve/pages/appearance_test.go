@@ -148,8 +148,8 @@ func (b *window) checkPage(s pageCheck) {
 	dir := os.Getenv("SHOTS")
 	for _, scheme := range []string{"light", "dark"} {
 		b.scheme(scheme)
-		for name, wide := range map[string]int64{"desk": desktop, "phone": phone} {
-			if dir == "" && (scheme == "light") != (name == "desk") {
+		for name, wide := range map[string]int64{"desktop": desktop, "phone": phone} {
+			if dir == "" && (scheme == "light") != (name == "desktop") {
 				continue // contrast does not hang on width, nor width on colours
 			}
 			b.size(wide, 800)
