@@ -1,12 +1,15 @@
 package lookup
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"net"
 	"strings"
 	"time"
+
+	whoisclient "github.com/likexian/whois"
 
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/lookup/guard"
@@ -121,23 +124,105 @@ func (s *Service) queryWHOIS(ctx context.Context, f *finding, server string, nam
 	return reply, true
 }
 
-// exchange sends one line over TCP (RFC 3912) and reads the reply to its end.
-func exchange(ctx context.Context, pass *guard.Pass, line string) ([]byte, error) {
-	if strings.ContainsAny(line, "\r\n") {
-		return nil, errors.New("the query is more than a line")
+// errQuery is a query that is not what we wanted to send.
+var errQuery = errors.New("the query is not one line")
+
+// exchange sends the query as one line over TCP (RFC 3912) and returns the reply up to its end, less white space around
+// it. The client of the library does the exchange; the connection keeps our limits, since the client has none of bytes.
+func exchange(ctx context.Context, pass *guard.Pass, query string) (body []byte, err error) {
+	if strings.ContainsAny(query, "\r\n") {
+		return nil, errQuery
 	}
-	conn, err := pass.Dial(ctx, "tcp")
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = conn.SetDeadline(deadline)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if _, err := io.WriteString(conn, line+"\r\n"); err != nil {
+	d := &port43Dialer{ctx: ctx, pass: pass, request: query + "\r\n"}
+	defer func() {
+		if p := recover(); p != nil {
+			body, err = nil, fmt.Errorf("the WHOIS client panicked: %v", p)
+		}
+	}()
+	client := whoisclient.NewClient().SetDialer(d).SetDisableReferral(true).SetDisableStats(true)
+	reply, err := client.Whois(query, anyServer)
+	switch {
+	case d.err != nil: // what the connection met, before the client wrapped it
+		return nil, d.err
+	case err != nil:
 		return nil, guard.Wrap(err)
 	}
-	return guard.ReadAll(conn, maxWHOIS)
+	return []byte(reply), nil
 }
+
+// anyServer is a server name for which the library sends a query as it is. It is not dialled: the pass has the address.
+const anyServer = "whois.invalid"
+
+// A port43Dialer connects to the host of a pass. It serves one exchange.
+type port43Dialer struct {
+	ctx     context.Context
+	pass    *guard.Pass
+	request string
+	err     error // the first failure
+}
+
+// Dial connects to the host of the pass; the address is not used.
+func (d *port43Dialer) Dial(_, _ string) (net.Conn, error) {
+	conn, err := d.pass.Dial(d.ctx, "tcp")
+	if err != nil {
+		d.err = err
+		return nil, err
+	}
+	if deadline, ok := d.ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
+	stop := context.AfterFunc(d.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	return &port43Conn{Conn: conn, dialer: d, stop: stop}, nil
+}
+
+// A port43Conn sends nothing but the request, and reads at most [maxWHOIS] bytes within the time of the context.
+type port43Conn struct {
+	net.Conn
+	dialer *port43Dialer
+	stop   func() bool
+	reply  *bytes.Reader // nil: not read yet
+}
+
+func (c *port43Conn) Write(b []byte) (int, error) {
+	if string(b) != c.dialer.request {
+		return 0, c.failed(errQuery)
+	}
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		return n, c.failed(guard.Wrap(err))
+	}
+	return n, nil
+}
+
+// Read returns the reply, which it reads as a whole first.
+func (c *port43Conn) Read(b []byte) (int, error) {
+	if c.dialer.err != nil { // the request was not sent
+		return 0, c.dialer.err
+	}
+	if c.reply == nil {
+		body, err := guard.ReadAll(c.Conn, maxWHOIS)
+		if err != nil {
+			return 0, c.failed(err)
+		}
+		c.reply = bytes.NewReader(body)
+	}
+	return c.reply.Read(b)
+}
+
+func (c *port43Conn) failed(err error) error {
+	if c.dialer.err == nil {
+		c.dialer.err = err
+	}
+	return err
+}
+
+func (c *port43Conn) Close() error {
+	c.stop()
+	return c.Conn.Close()
+}
+
+// The time of the exchange is that of the context: deadlines that the library sets are ignored.
+
+func (c *port43Conn) SetDeadline(time.Time) error      { return nil }
+func (c *port43Conn) SetReadDeadline(time.Time) error  { return nil }
+func (c *port43Conn) SetWriteDeadline(time.Time) error { return nil }

@@ -509,3 +509,39 @@ func BenchmarkSearch13(b *testing.B) {
 		wg.Wait()
 	}
 }
+
+// TestWHOISQueryIsSentAsItIs shows that the WHOIS client changes nothing about the query of any template, and that it
+// survives a reply whose last line is a referral without a line feed.
+func TestWHOISQueryIsSentAsItIs(t *testing.T) {
+	t.Parallel()
+	for suffix, want := range map[string]string{
+		"com": "domain a1.com\r\n",
+		"de":  "-T dn,ace a1.de\r\n",
+		"dk":  "--show-handles a1.dk\r\n",
+		"jp":  "a1.jp/e\r\n",
+		"fr":  "a1.fr\r\n",
+	} {
+		address, lines := serveWHOIS(t, func(string) string {
+			return "Domain Name: a1." + suffix + "\r\nCreation Date: 2001-02-03T04:05:06Z\r\nRegistrar WHOIS Server: x"
+		})
+		s := start(t, lookup.Registry{WHOIS: map[string]string{suffix: address}})
+		if v := verdict(s, "a1."+suffix); v.Status != lookup.Registered {
+			t.Errorf("%s: got %s (%s), want registered", suffix, v.Status, v.Reason)
+		}
+		if got := lines(); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: the server got %q, want %q", suffix, got, want)
+		}
+	}
+}
+
+// BenchmarkWHOIS is a search that one WHOIS server on loopback answers, about another name each time.
+func BenchmarkWHOIS(b *testing.B) {
+	address, _ := serveWHOIS(b, func(string) string { return "No match for domain.\r\n" })
+	s := start(b, lookup.Registry{WHOIS: map[string]string{"com": address}}, func(c *lookup.Config) { c.RatePerHost = 1e6 })
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		verdict(s, fmt.Sprintf("name%d.com", n))
+	}
+}
