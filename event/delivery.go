@@ -80,7 +80,7 @@ func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page 
 		return err
 	})
 	if err != nil {
-		return nil, "", within("read deliveries", err)
+		return nil, "", fault.Wrap("read deliveries", err)
 	}
 	page = make([]Delivery, 0, len(rows))
 	for _, r := range rows {
@@ -102,7 +102,7 @@ func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (d Delivery, e
 		return err
 	})
 	if err != nil {
-		return Delivery{}, within("deliver again", err)
+		return Delivery{}, fault.Wrap("deliver again", err)
 	}
 	l.Wake(s)
 	return d, nil

@@ -77,7 +77,7 @@ func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (En
 		return l.audit(ctx, tx, s, "webhook.register", s.Partner, details)
 	})
 	if err != nil {
-		return Endpoint{}, within("register a webhook", err)
+		return Endpoint{}, fault.Wrap("register a webhook", err)
 	}
 	return row.endpoint(), nil
 }
@@ -135,7 +135,7 @@ func (l *Log) Endpoint(ctx context.Context, s Stream) (Endpoint, error) {
 		return err
 	})
 	if err != nil {
-		return Endpoint{}, within("read a webhook", err)
+		return Endpoint{}, fault.Wrap("read a webhook", err)
 	}
 	return e, nil
 }
@@ -157,7 +157,7 @@ func (l *Log) Unregister(ctx context.Context, s Stream) error {
 		return l.audit(ctx, tx, s, "webhook.remove", s.Partner, map[string]any{})
 	})
 	if err != nil {
-		return within("remove a webhook", err)
+		return fault.Wrap("remove a webhook", err)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (l *Log) Test(ctx context.Context, s Stream) (Event, error) {
 		return err
 	})
 	if err != nil {
-		return Event{}, within("test a webhook", err)
+		return Event{}, fault.Wrap("test a webhook", err)
 	}
 	l.Wake(s)
 	return e, nil

@@ -14,7 +14,6 @@
 package event
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -30,6 +29,7 @@ import (
 
 	"github.com/namewharf/namewharf/egress"
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -182,7 +182,7 @@ func (l *Log) History(ctx context.Context, s Stream, after string, limit int) (e
 		return err
 	})
 	if err != nil {
-		return nil, "", within("read events", err)
+		return nil, "", fault.Wrap("read events", err)
 	}
 	if len(events) > limit {
 		events = events[:limit]
@@ -234,19 +234,5 @@ func (l *Log) Advance(ctx context.Context, tx store.Tx, s Stream, by time.Durati
 
 // body is the body of a webhook request: compact JSON, the same bytes at every attempt.
 func (e Event) body() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // the data stays as it was appended
-	if err := enc.Encode(e); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// within adds to an error what failed. A fault stays as it is, since the caller reads it.
-func within(doing string, err error) error {
-	if _, ok := errors.AsType[*fault.Error](err); ok {
-		return err
-	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return op.Marshal(e) // the data stays as it was appended
 }

@@ -242,3 +242,12 @@ func Is(err error, code Code) bool {
 	var f *Error
 	return errors.As(err, &f) && f.Code == code
 }
+
+// Wrap says what was being done when err happened, for the log: "claim a name: " and its text. An [*Error] is returned as
+// it is, because its text is for the caller. Wrap of nil is nil.
+func Wrap(doing string, err error) error {
+	if f := (*Error)(nil); err == nil || errors.As(err, &f) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,8 +1,6 @@
 package oauthas
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -10,6 +8,7 @@ import (
 	"net/url"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/ratelimit"
 )
 
@@ -51,10 +50,8 @@ func (r *refusal) write(w http.ResponseWriter) {
 
 // writeJSON answers with something that no cache may keep.
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // of strings and numbers
+	body, err := op.Marshal(v)
+	if err != nil { // of strings and numbers
 		panic(err)
 	}
 	h := w.Header()
@@ -62,7 +59,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	h["Cache-Control"] = []string{"no-store"}
 	h["Pragma"] = []string{"no-cache"}
 	w.WriteHeader(status)
-	w.Write(b.Bytes())
+	w.Write(append(body, '\n'))
 }
 
 // fail answers an error of ours.

@@ -320,11 +320,17 @@ func Encode[Out any](out Out) ([]byte, error) {
 	return encode(out)
 }
 
-// encode is json.Marshal without the escaping of <, > and & that only script blocks in HTML need.
+// encode is Marshal that leaves the work to an [Appender].
 func encode(v any) ([]byte, error) {
 	if a, ok := v.(Appender); ok {
 		return a.AppendJSON(nil)
 	}
+	return Marshal(v)
+}
+
+// Marshal is [json.Marshal] without the escaping of <, > and & that only script blocks in HTML need. All JSON that is
+// served or sent is written by it.
+func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -27,7 +27,7 @@ func (o *Op) Bind(query url.Values, path map[string]string) ([]byte, error) {
 			return nil, fault.Invalid("query", "has a parameter without a name")
 		}
 		if field == nil {
-			return nil, fault.Invalid(shown(name), "is not a known parameter%s", o.check.meant(name))
+			return nil, fault.Invalid(shownKey(name), "is not a known parameter%s", o.check.meant(name))
 		}
 		if field.kind == "array" {
 			list := []any{}

@@ -40,23 +40,34 @@ func (w *walk) place(depth int) string {
 		if b.Len() > 0 {
 			b.WriteByte('.')
 		}
-		b.WriteString(shown(string(s.key)))
+		b.WriteString(shownKey(string(s.key)))
 	}
 	return b.String()
 }
 
-// shown is a key as far as it may be shown: keys are the caller's bytes, so they are cut and cleaned.
-func shown(key string) string {
-	key = strings.Map(func(r rune) rune {
+// shownKey is a key of the caller as it may be shown in an answer.
+func shownKey(key string) string {
+	const most = 40
+	short := Printable(key, most)
+	if clean := Printable(key, len(key)); len(clean) > len(short) {
+		return short + "…"
+	}
+	return short
+}
+
+// Printable is a text of the caller as an answer may repeat it: without control and formatting characters (Unicode Cc and
+// Cf), on which a terminal or a page would act, and cut to a number of characters.
+func Printable(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return -1
 		}
 		return r
-	}, key)
-	if runes := []rune(key); len(runes) > 40 {
-		key = string(runes[:40]) + "…"
+	}, text)
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most])
 	}
-	return key
+	return text
 }
 
 func (w *walk) fault(depth int, reason string, args ...any) {

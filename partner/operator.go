@@ -3,7 +3,6 @@ package partner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -137,7 +136,7 @@ func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms Terms) 
 		}
 		return o.by.Record(ctx, tx, "partner.terms", partnerID, map[string]any{"before": all[at].Terms.details(), "after": terms.details()})
 	})
-	return within("change terms", err)
+	return fault.Wrap("change terms", err)
 }
 
 // Suspend refuses all credentials of a partner until [Operator.Resume]. It fails with [fault.NotFound].
@@ -170,7 +169,7 @@ func (o *Operator) change(ctx context.Context, action, subject, reason string, m
 		by.Reason = cmp.Or(reason, by.Reason)
 		return by.Record(ctx, tx, action, subject, nil)
 	})
-	return within(action, err)
+	return fault.Wrap(action, err)
 }
 
 func errNoPartner() error { return fault.New(fault.NotFound, "there is no such partner") }
@@ -255,7 +254,7 @@ func (o *Operator) RotateSecret(ctx context.Context, keyID string, overlap time.
 		return o.by.Record(ctx, tx, "credential.rotate", keyID, map[string]any{"overlap": overlap.String()})
 	})
 	if err != nil {
-		return Issued{}, within("rotate a secret", err)
+		return Issued{}, fault.Wrap("rotate a secret", err)
 	}
 	return issued, nil
 }
@@ -359,12 +358,4 @@ func (o *Operator) Seed(ctx context.Context) (market.Report, error) {
 	return market.Import(ctx, o.db, strings.NewReader(seed()), market.ImportOptions{
 		Environment: market.Sandbox, Partial: true, Audit: o.by, Action: "sandbox.seed",
 	})
-}
-
-// within says what failed; a fault is the caller's to read as it is.
-func within(doing string, err error) error {
-	if f := (*fault.Error)(nil); err == nil || errors.As(err, &f) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

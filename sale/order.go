@@ -2,7 +2,6 @@ package sale
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -210,12 +209,4 @@ func (s *Service) List(ctx context.Context, p Party, f Filter) (Page, error) {
 
 func (s State) known() bool {
 	return slices.Contains(states, s)
-}
-
-// within adds to an error what failed. A fault stays as it is, since the caller reads it.
-func within(doing string, err error) error {
-	if f := (*fault.Error)(nil); errors.As(err, &f) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -37,7 +37,7 @@ type Request struct {
 func (s *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
 	w, err := s.check(ctx, tx, p, r, now)
 	if err != nil {
-		return Order{}, within("check an order", err)
+		return Order{}, fault.Wrap("check an order", err)
 	}
 	listing, err := s.cfg.Inventory.Sell(ctx, tx, p.Environment, w.domain, now)
 	if notForSale(err) {
@@ -55,7 +55,7 @@ func (s *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, no
 	}
 	o, err := record(ctx, tx, p, r, listing.ID, price, w, now)
 	if err != nil {
-		return Order{}, within("record an order", err)
+		return Order{}, fault.Wrap("record an order", err)
 	}
 	if err := s.cfg.Books.Sold(ctx, tx, p, o); err != nil {
 		return Order{}, fmt.Errorf("post the sale of order %s: %w", o.PublicID, err)

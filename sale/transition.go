@@ -144,7 +144,7 @@ func (s *Service) transition(ctx context.Context, tx store.Tx, id string, a Acti
 		return Order{}, Refund{}, fmt.Errorf("%s order %s: %w", a, id, err)
 	}
 	if r, err = s.follow(ctx, tx, &o, t, by, o.UpdatedAt); err != nil {
-		return Order{}, Refund{}, within(fmt.Sprintf("%s order %s", a, id), err)
+		return Order{}, Refund{}, fault.Wrap(fmt.Sprintf("%s order %s", a, id), err)
 	}
 	return o, r, nil
 }

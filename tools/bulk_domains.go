@@ -125,7 +125,7 @@ func (s *service) bulk(ctx context.Context, in BulkIn) (BulkOut, error) {
 	for i, text := range in.Domains {
 		name, err := fqdn.Parse(text)
 		if err != nil { // one bad name does not cost the others
-			out.Results[i].Domain, errs[i] = clip(text), fault.Invalid("domain", "%s", err)
+			out.Results[i].Domain, errs[i] = op.Printable(text, fqdn.MaxLength), fault.Invalid("domain", "%s", err)
 			continue
 		}
 		out.Results[i].Domain = name.String()

@@ -2,9 +2,7 @@ package tools
 
 import (
 	"context"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -82,21 +80,7 @@ func (s *service) check(ctx context.Context, in CheckIn) (CheckOut, error) {
 // refused is the result for a text that is no domain name, which is repeated as far as it can be shown.
 func refused(text string, why error) *Result {
 	return &Result{
-		Domain: clip(text), Kind: Exact, Status: Status(lookup.Invalid), Available: op.No, Confidence: Confidence(lookup.ByNone),
+		Domain: op.Printable(text, fqdn.MaxLength), Kind: Exact, Status: Status(lookup.Invalid), Available: op.No, Confidence: Confidence(lookup.ByNone),
 		Reason: "the name " + why.Error(), Evidence: []Evidence{},
 	}
-}
-
-// clip drops what a terminal or a page would act on, and cuts the text to the length of a domain name.
-func clip(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, text)
-	if runes := []rune(text); len(runes) > fqdn.MaxLength {
-		text = string(runes[:fqdn.MaxLength])
-	}
-	return text
 }

@@ -54,7 +54,7 @@ func (p *Portfolio) Apply(ctx context.Context, account string, c Change) ([]erro
 	names := slices.Compact(slices.SortedFunc(slices.Values(c.Names), byName))
 	learnt, err := p.queryOutside(ctx, account, c, names)
 	if err != nil {
-		return nil, within("change names", err)
+		return nil, fault.Wrap("change names", err)
 	}
 	w := &changeRun{Portfolio: p, account: account, change: c, answers: learnt}
 	err = p.cfg.DB.Tx(ctx, func(tx store.Tx) error {
@@ -68,11 +68,11 @@ func (p *Portfolio) Apply(ctx context.Context, account string, c Change) ([]erro
 		return nil
 	})
 	if err != nil && !errors.Is(err, errDryRun) {
-		return nil, within("change names", err)
+		return nil, fault.Wrap("change names", err)
 	}
 	if !c.DryRun {
 		if err := p.cfg.Market.Refresh(ctx); err != nil {
-			return nil, within("make changed names visible", err)
+			return nil, fault.Wrap("make changed names visible", err)
 		}
 	}
 	results := make([]error, len(c.Names))

@@ -12,7 +12,6 @@ package portfolio
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -182,7 +181,7 @@ func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Cl
 		return p.insertEvents(ctx, tx, Event{Account: account, Domain: name, Kind: Added})
 	})
 	if err != nil {
-		return Claim{}, within("claim a name", err)
+		return Claim{}, fault.Wrap("claim a name", err)
 	}
 	return claim, nil
 }
@@ -234,12 +233,4 @@ func domainsOf(claims []Claim) []fqdn.Name {
 		names[i] = c.Domain
 	}
 	return names
-}
-
-// within says what failed; a fault is the caller's to read as it is.
-func within(doing string, err error) error {
-	if f := (*fault.Error)(nil); errors.As(err, &f) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

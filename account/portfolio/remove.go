@@ -18,11 +18,11 @@ const shownSelling = 5
 // account's ID. It fails with [fault.Conflict] while a name of the account is being sold: buyer and seller wait for it.
 func (p *Portfolio) RemoveAll(ctx context.Context, tx store.Tx, account string) error {
 	if err := p.cfg.Market.WithdrawAll(ctx, tx, account); err != nil { // first, so that none is sold from here on
-		return within("withdraw all offers", err)
+		return fault.Wrap("withdraw all offers", err)
 	}
 	selling, err := p.cfg.Market.Selling(ctx, tx, account)
 	if err != nil {
-		return within("look for sales under way", err)
+		return fault.Wrap("look for sales under way", err)
 	}
 	if len(selling) > 0 {
 		return errSelling(selling)
@@ -68,7 +68,7 @@ func (p *Portfolio) Listings(ctx context.Context, account string, after Listing,
 		return err
 	})
 	if err != nil {
-		return nil, within("list the offers of an account", err)
+		return nil, fault.Wrap("list the offers of an account", err)
 	}
 	return all, nil
 }

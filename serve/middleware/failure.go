@@ -1,9 +1,7 @@
 package middleware
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/ratelimit"
 )
 
@@ -112,13 +111,11 @@ func NewFailure(f *fault.Error, id string) Failure {
 }
 
 func marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("door: encoding an error: %v", err)) // strings and numbers alone
+	b, err := op.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("middleware: encoding an error: %v", err)) // strings and numbers alone
 	}
-	return b.Bytes()
+	return append(b, '\n')
 }
 
 func typeName(v any) string { return fmt.Sprintf("%T", v) }

@@ -22,14 +22,16 @@ func Accepts(r *http.Request, mediaType string) float64 {
 			item, value, _ = strings.Cut(value, ",")
 			name, params, _ := strings.Cut(item, ";")
 			if strings.EqualFold(strings.TrimSpace(name), mediaType) {
-				best = max(best, weight(params))
+				best = max(best, Weight(params))
 			}
 		}
 	}
 	return best
 }
 
-func weight(params string) float64 {
+// Weight is the weight, from 0 to 1, in the parameters of an item of an Accept header (RFC 9110, section 12.4.2): 1 without
+// one, and 0 for one that is malformed.
+func Weight(params string) float64 {
 	for params != "" {
 		var param string
 		param, params, _ = strings.Cut(params, ";")

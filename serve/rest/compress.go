@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/namewharf/namewharf/cache"
+	"github.com/namewharf/namewharf/serve/middleware"
 )
 
 // A coding is a content coding (RFC 9110, section 8.4.1).
@@ -105,11 +105,11 @@ func negotiate(headers []string) coding {
 			name, params, _ := strings.Cut(item, ";")
 			switch strings.ToLower(strings.TrimSpace(name)) {
 			case "gzip", "x-gzip":
-				weights[gzipped] = weightOf(params)
+				weights[gzipped] = middleware.Weight(params)
 			case "zstd":
-				weights[zstandard] = weightOf(params)
+				weights[zstandard] = middleware.Weight(params)
 			case "identity":
-				weights[identity] = weightOf(params)
+				weights[identity] = middleware.Weight(params)
 			}
 		}
 	}
@@ -120,16 +120,4 @@ func negotiate(headers []string) coding {
 		}
 	}
 	return best
-}
-
-func weightOf(params string) float64 {
-	name, value, given := strings.Cut(strings.TrimSpace(params), "=")
-	if !given || !strings.EqualFold(strings.TrimSpace(name), "q") {
-		return 1
-	}
-	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil || !(q >= 0 && q <= 1) {
-		return 0
-	}
-	return q
 }

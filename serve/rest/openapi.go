@@ -125,7 +125,7 @@ func OpenAPI(set, partner *op.Set, base, version string) ([]byte, error) {
 	if partner != nil {
 		doc.addSigned()
 	}
-	return encode(doc)
+	return op.Marshal(doc)
 }
 
 // add adds an operation as describe does.
@@ -171,7 +171,7 @@ func describe(o *op.Op, shapes *shapes) (operation, error) {
 		}
 		sample := o.Example
 		if len(inPath) > 0 {
-			sample, _ = encode(example)
+			sample, _ = op.Marshal(example)
 		}
 		described.RequestBody = &content{Required: true, Content: map[string]media{
 			"application/json": {Schema: shapes.name(pascal(o.Name)+"Request", body), Example: sample},
@@ -285,10 +285,10 @@ func errorResponses(ops []*op.Op) map[string]content {
 		name := responseName(row.Status)
 		response, ok := all[name]
 		if !ok {
-			body, _ := encode(map[string]any{"error": map[string]any{
+			body, _ := op.Marshal(map[string]any{"error": map[string]any{
 				"code": row.Code, "message": row.Title + ".", "request_id": "8c9f2f7f8a5d4c0e9d1b6a7c3e5f0a1b",
 			}})
-			problem, _ := encode(map[string]any{
+			problem, _ := op.Marshal(map[string]any{
 				"type": "about:blank", "title": row.Title, "status": row.Status, "detail": row.Title + ".",
 				"code": row.Code, "request_id": "8c9f2f7f8a5d4c0e9d1b6a7c3e5f0a1b",
 			})

@@ -196,7 +196,7 @@ func (s *server) endpoints(w http.ResponseWriter, r *http.Request) {
 	for _, o := range s.set.All() {
 		list = append(list, entry{o.Name, o.Title, o.Route.Method, o.Route.Path, o.Scope})
 	}
-	body, err := encode(map[string]any{"endpoints": list, "openapi": s.mw.BaseURL() + "/openapi.json"})
+	body, err := op.Marshal(map[string]any{"endpoints": list, "openapi": s.mw.BaseURL() + "/openapi.json"})
 	if err != nil {
 		s.fail(w, r, fmt.Errorf("encode the list of endpoints: %w", err))
 		return
@@ -215,7 +215,7 @@ func catalog(base string) []byte {
 		Href string `json:"href"`
 		Type string `json:"type"`
 	}
-	body, _ := encode(map[string]any{"linkset": []any{map[string]any{
+	body, _ := op.Marshal(map[string]any{"linkset": []any{map[string]any{
 		"anchor":       base + "/api",
 		"service-desc": []target{{base + "/openapi.json", "application/json"}},
 		"service-doc":  []target{{base + "/docs", "text/html"}, {base + "/llms.txt", "text/plain"}},

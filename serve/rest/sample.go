@@ -36,7 +36,7 @@ func newSample(o *op.Op, base string) sample {
 	}
 	body := []byte(o.Example)
 	if len(wildcards(o.Route.Path)) > 0 {
-		body, _ = encode(fields)
+		body, _ = op.Marshal(fields)
 	}
 	return sample{o, base + path, curl(o.Route.Method, base+path, body)}
 }

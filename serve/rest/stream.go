@@ -103,7 +103,7 @@ func (s *eventStream) emit(e op.Event) {
 		s.send("progress", body)
 		return
 	}
-	body, err := encode(e.Item)
+	body, err := op.Marshal(e.Item)
 	if err != nil {
 		return // it stands in the rest of the answer, whose encoding says what is wrong
 	}
@@ -220,15 +220,4 @@ func remaining(value json.RawMessage, sent map[string]bool) (left json.RawMessag
 		left = append(left, item...)
 	}
 	return append(left, ']'), true
-}
-
-// encode is how answers are encoded: without escaping what only HTML needs escaped.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
