@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -90,7 +91,7 @@ func TestNonceIsTheCredentials(t *testing.T) {
 	s := lite(t)
 	r := s.get(root + "/orders")
 	s.want(r.with(signature.HeaderSignature, "v1=00"), 401, fault.InvalidSignature)
-	s.ok(r.signedBy(s.another("SANDBOX", ScopeBuy)), 200)
+	s.ok(r.signedBy(s.another("SANDBOX", credential.ScopeBuy)), 200)
 	s.ok(r, 200)
 	s.want(r, 401, fault.ReplayDetected)
 }
@@ -189,7 +190,7 @@ func TestLimits(t *testing.T) {
 			}
 			a.want(test.next(), 429, fault.RateLimited)
 		}
-		a.ok(a.get(root+"/events").signedBy(a.another("SANDBOX", ScopeWebhook)), 200)
+		a.ok(a.get(root+"/events").signedBy(a.another("SANDBOX", credential.ScopeWebhook)), 200)
 		a.clock.advance(time.Hour)
 		a.sweep()
 		if n := a.count(`SELECT COUNT(*) FROM partner_limits`); n != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
@@ -86,7 +87,7 @@ func TestBusyStoreIsNotTold(t *testing.T) {
 	ended := make(chan error, 1)
 	busy := op.Operation[Nothing, written]{
 		Name: "partner_busy", Title: "Busy", Doc: "Finds the store busy.", Route: op.Route{Method: "POST", Path: root + "/busy"},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
+		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
 		Kept: op.Outside(s.api, func(context.Context, Nothing) (written, error) {
 			go func() {
 				ended <- other.Tx(t.Context(), func(store.Tx) error { close(held); <-release; return nil })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/seal"
 )
 
@@ -21,7 +22,7 @@ type list struct {
 	context []byte
 }
 
-func newList(keys *seal.Keys, p Party, name string, filters any) (list, error) {
+func newList(keys *seal.Keys, p credential.Party, name string, filters any) (list, error) {
 	text, err := json.Marshal([]any{"cursor", name, p.Partner, p.Environment, filters})
 	return list{keys, text}, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
@@ -190,7 +191,7 @@ func serveWrite(s *stand, then func()) (url string) {
 	s.Helper()
 	write := op.Operation[Nothing, written]{
 		Name: "partner_write", Title: "Write", Doc: "Writes a row.", Route: op.Route{Method: "POST", Path: root + "/write", Status: 201},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
+		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
 		Kept: op.Once(s.api, func(ctx context.Context, tx store.Tx, _ Nothing, now time.Time) (written, error) {
 			out := written{store.NewID("row") + ".example"}
 			_, err := tx.Exec(ctx, `INSERT INTO flagged_domains (domain, created_at) VALUES ($1, $2)`, out.Domain, store.Micros(now))

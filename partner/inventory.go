@@ -12,6 +12,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 )
 
 // MaxResults is how many names a search finds at most (section 8 of the contract): there is no bulk export.
@@ -202,7 +203,7 @@ func (a *API) searchDomains() op.Operation[SearchIn, SearchOut] {
 		Doc: "The names for sale that fit words best, at most 5, by name, by word and by meaning. " +
 			"Use it to offer a buyer something; fewer are found where fewer fit.",
 		Route: op.Route{Method: "GET", Path: root + "/domains/search"},
-		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
 		Cache:   reuse[SearchIn, SearchOut](a),
 		Example: SearchIn{Q: "coffee shop"},
 		Do: func(ctx context.Context, in SearchIn) (SearchOut, error) {
@@ -225,7 +226,7 @@ func (a *API) getDomain() op.Operation[DomainIn, DomainOut] {
 		Title: "Look at a name for sale",
 		Doc:   "Price and description of a name that is for sale. A name that is not listed is not found.",
 		Route: op.Route{Method: "GET", Path: root + "/domains/{name}"},
-		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
 		Cache:   reuse[DomainIn, DomainOut](a),
 		Example: DomainIn{Name: "brewhaven.example"},
 		Do: func(ctx context.Context, in DomainIn) (DomainOut, error) {
@@ -255,7 +256,7 @@ func (a *API) availability() op.Operation[PriceIn, AvailabilityOut] {
 		Title: "Ask whether a name can be bought",
 		Doc:   "Whether a name is for sale here, and its price. A name that is not listed is not available, which is no error.",
 		Route: op.Route{Method: "GET", Path: root + "/availability"},
-		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
 		Cache:   reuse[PriceIn, AvailabilityOut](a),
 		Example: PriceIn{Domain: "brewhaven.example"},
 		Do: func(ctx context.Context, in PriceIn) (AvailabilityOut, error) {
@@ -275,7 +276,7 @@ func (a *API) pricing() op.Operation[PriceIn, PricingOut] {
 		Title: "Ask for the price of a name",
 		Doc:   "Buy-now price and floor price of a name that is for sale. A name that is not listed is not found.",
 		Route: op.Route{Method: "GET", Path: root + "/pricing"},
-		Scope: ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
+		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
 		Cache:   reuse[PriceIn, PricingOut](a),
 		Example: PriceIn{Domain: "brewhaven.example"},
 		Do: func(ctx context.Context, in PriceIn) (PricingOut, error) {

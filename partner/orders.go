@@ -10,6 +10,8 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
 )
@@ -42,7 +44,7 @@ func (a *API) createQuote() op.Operation[QuoteIn, sale.Quote] {
 		Doc: "The current buy-now price of a name, which holds for this partner for 10 minutes. The name is not reserved: " +
 			"another may buy it meanwhile.",
 		Route: op.Route{Method: "POST", Path: root + "/quotes", Status: http.StatusCreated},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: QuoteIn{Domain: "brewhaven.example"},
 		Kept: op.Outside(a, func(ctx context.Context, in QuoteIn) (sale.Quote, error) {
 			name, err := in.Domain.parse("domain")
@@ -54,7 +56,7 @@ func (a *API) createQuote() op.Operation[QuoteIn, sale.Quote] {
 			if err != nil {
 				return sale.Quote{}, err
 			}
-			return a.desk.Quote(ctx, p.seller(), name, now)
+			return a.sales.Quote(ctx, wiring.Seller(p), name, now)
 		}),
 	}
 }
@@ -88,14 +90,14 @@ func (a *API) createOrder() op.Operation[OrderIn, sale.Order] {
 		Doc: "Records that the partner has sold a name and collected the money; the transfer of the name follows. " +
 			"Needs an Idempotency-Key: the same request with the same key never sells twice, and gets the same answer.",
 		Route: op.Route{Method: "POST", Path: root + "/orders", Status: http.StatusCreated, Also: http.StatusOK},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
+		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
 		Example: OrderIn{Domain: "brewhaven.example", ExpectedPrice: 9900, Currency: "USD", Buyer: sale.Buyer{Email: "buyer@example.com"}},
 		Kept:    op.Rehearsed(a, op.Once(a, a.placeOrder), func(in OrderIn) bool { return in.DryRun }, a.tryOrder),
 	}
 }
 
 func (a *API) placeOrder(ctx context.Context, tx store.Tx, in OrderIn, now time.Time) (sale.Order, error) {
-	return a.desk.Place(ctx, tx, party(ctx).seller(), in.request(), now)
+	return a.sales.Place(ctx, tx, wiring.Seller(party(ctx)), in.request(), now)
 }
 
 // tryOrder is a dry run.
@@ -105,7 +107,7 @@ func (a *API) tryOrder(ctx context.Context, in OrderIn) (sale.Order, error) {
 	if err != nil {
 		return sale.Order{}, err
 	}
-	return a.desk.Try(ctx, p.seller(), in.request(), now)
+	return a.sales.Try(ctx, wiring.Seller(p), in.request(), now)
 }
 
 // An OrderID names an order in the path.
@@ -119,10 +121,10 @@ func (a *API) getOrder() op.Operation[OrderID, sale.Order] {
 		Title: "Look at an order",
 		Doc:   "One of the partner's orders, with the timeline of its transfer.",
 		Route: op.Route{Method: "GET", Path: root + "/orders/{public_id}"},
-		Scope: ScopeBuy, Limit: ClassReporting, Effect: op.Reads,
+		Scope: credential.ScopeBuy, Limit: ClassReporting, Effect: op.Reads,
 		Example: OrderID{"ord_06bqexample0000000000000000"},
 		Do: func(ctx context.Context, in OrderID) (sale.Order, error) {
-			return a.desk.Order(ctx, party(ctx).seller(), string(in.PublicID))
+			return a.sales.Order(ctx, wiring.Seller(party(ctx)), string(in.PublicID))
 		},
 	}
 }
@@ -177,7 +179,7 @@ func (a *API) listOrders() op.Operation[OrdersIn, OrdersOut] {
 		Title: "List orders",
 		Doc:   "The partner's orders, the newest first, by status, domain and time of creation.",
 		Route: op.Route{Method: "GET", Path: root + "/orders"},
-		Scope: ScopeBuy, Limit: ClassReporting, Effect: op.Reads,
+		Scope: credential.ScopeBuy, Limit: ClassReporting, Effect: op.Reads,
 		Example: OrdersIn{Status: sale.ExternallyPaid, Limit: 10},
 		Do:      a.orders,
 	}
@@ -201,7 +203,7 @@ func (a *API) orders(ctx context.Context, in OrdersIn) (OrdersOut, error) {
 			return OrdersOut{}, err
 		}
 	}
-	page, err := a.desk.List(ctx, p.seller(), f)
+	page, err := a.sales.List(ctx, wiring.Seller(p), f)
 	if err != nil {
 		return OrdersOut{}, err
 	}
@@ -247,10 +249,10 @@ func (a *API) createRefund() op.Operation[RefundIn, sale.Refund] {
 		Doc: "Refunds a sale in full, before its transfer is completed, and puts the name up for sale again. " +
 			"It is for sales that the partner collected.",
 		Route: op.Route{Method: "POST", Path: root + "/refunds", Status: http.StatusCreated},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: RefundIn{OrderID: "ord_06bqexample0000000000000000", Reason: "buyer changed their mind"},
 		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in RefundIn, now time.Time) (sale.Refund, error) {
-			return a.desk.Refund(ctx, tx, party(ctx).seller(), string(in.OrderID), string(in.Reason), now)
+			return a.sales.Refund(ctx, tx, wiring.Seller(party(ctx)), string(in.OrderID), string(in.Reason), now)
 		}),
 	}
 }

@@ -1,17 +1,16 @@
-// Package partner is the partner operations and the signed door they stand behind.
+// Package partner is the partner API: its operations, the signatures and rate limits of its requests, and idempotency keys.
 //
-// A partner's back end signs each request with the secret of a credential. [API.Verify] holds a request against its
-// signature, [API.Admit] lets it through once and as often as its credential may ask, and the operations of [API.Set] do
-// the rest. What they sell, post and tell is the business of packages sale, ledger and event; here it is put into one
-// transaction, together with the answer that a repetition of the request gets.
+// A partner's server signs each request with the secret of a credential. [API.Verify] checks the signature, [API.Admit]
+// refuses replays and enforces the rate limits, and the operations of [API.Set] do the rest. A write changes orders, ledger
+// and events in one transaction, and stores its answer in it for repetitions of the request.
 //
-// Whoever runs the service does so by an [Operator].
+// Package signature signs requests, package admission stores nonces and rate limits, package credential looks credentials
+// up, and package admin is what the operator does with partners.
 package partner
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -24,20 +23,22 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/partner/admission"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
-// Config is what an [API] stands on. DB, Keys and Market are required.
+// Config configures an [API]. DB, Keys and Market are required.
 type Config struct {
 	DB     *store.DB
 	Keys   *seal.Keys // seal secrets; the same in all processes
 	Market *market.Market
 
-	Suffixes *fqdn.Suffixes // tell what is registered under what; nil: the last label
-	NoLimits bool           // draw nothing from any limit
-	Webhooks []netip.Prefix // private addresses to which events may be sent all the same
+	Suffixes *fqdn.Suffixes // public suffixes; nil: the last label is the suffix
+	NoLimits bool           // enforce no rate limit
+	Webhooks []netip.Prefix // private addresses to which webhooks may be sent
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: nothing is logged
@@ -46,9 +47,9 @@ type Config struct {
 // An API is the partner API. It is safe for concurrent use; any number of them may share a database.
 type API struct {
 	cfg         Config
-	credentials *credentials
+	credentials *credential.Cache
 	admission   *admission.Admitter
-	desk        *sale.Service
+	sales       *sale.Service
 	events      *event.Log
 	inventory   *inventory
 	set         *op.Set
@@ -57,8 +58,8 @@ type API struct {
 	running sync.WaitGroup
 }
 
-// New returns an API and starts what works in the background: admissions and the courier of events.
-// [API.Close] ends it, before the market and the database are closed.
+// New returns an API and starts its background work: admissions and the delivery of events. Call [API.Close] before the
+// market and the database are closed.
 func New(ctx context.Context, cfg Config) (*API, error) {
 	if cfg.DB == nil || cfg.Keys == nil || cfg.Market == nil {
 		return nil, errors.New("partner: a database, keys and a market are needed")
@@ -72,15 +73,18 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 	if cfg.Suffixes == nil {
 		cfg.Suffixes = fqdn.NewSuffixes(nil, nil)
 	}
-	b := newBusiness(cfg.DB, cfg.Keys, cfg.Now, cfg.Logger, cfg.Webhooks, func(s event.Stream) audit.Author {
-		return audit.Author{Name: actorOf(s.Partner), Now: cfg.Now}
+	services := wiring.New(wiring.Config{
+		DB: cfg.DB, Keys: cfg.Keys, Now: cfg.Now, Logger: cfg.Logger, Allow: cfg.Webhooks,
+		Author: func(s event.Stream) audit.Author {
+			return audit.Author{Name: wiring.ActorName(s.Partner), Now: cfg.Now}
+		},
 	})
 	a := &API{
 		cfg:         cfg,
-		credentials: newCredentials(cfg.DB, cfg.Keys, cfg.Now),
+		credentials: credential.NewCache(cfg.DB, cfg.Keys, cfg.Now),
 		admission:   admission.New(admission.Config{DB: cfg.DB, Now: cfg.Now, NoLimits: cfg.NoLimits}),
-		desk:        b.desk,
-		events:      b.events,
+		sales:       services.Sales,
+		events:      services.Events,
 		inventory:   newInventory(cfg.Market),
 	}
 	a.set = a.operations()
@@ -94,17 +98,17 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 	return a, nil
 }
 
-// Close ends what works in the background and waits for it. Requests that are not admitted by then fail.
+// Close stops the background work and waits for it. Requests that are not admitted by then fail.
 func (a *API) Close() {
 	a.stop()
 	a.running.Wait()
 	a.inventory.close()
 }
 
-// Set is the operations of the partner API. They must be called in a context that [API.Verify] returned.
+// Set returns the operations of the partner API. They need a context that [API.Verify] returned.
 func (a *API) Set() *op.Set { return a.set }
 
-// operations are those of section 4.1 of the contract, in its order, and what the sandbox has besides.
+// operations returns those of section 4.1 of the contract, in its order, then those of the sandbox.
 func (a *API) operations() *op.Set {
 	set := op.NewSet(a.cfg.Now,
 		a.searchDomains(),
@@ -140,25 +144,13 @@ const (
 	webhooks = "/api/partner/webhooks"
 )
 
-// timeOf is the time by which the party's business goes: a partner that tries things out may have moved it.
-func timeOf(ctx context.Context, tx store.Tx, now time.Time, p Party) (time.Time, error) {
-	if p.Environment != market.Sandbox {
-		return now, nil
-	}
-	var ahead int64
-	if err := tx.QueryRow(ctx, `SELECT sandbox_ahead FROM partners WHERE id = $1`, p.Partner).Scan(&ahead); err != nil {
-		return time.Time{}, fmt.Errorf("read a partner's clock: %w", err)
-	}
-	return now.Add(time.Duration(ahead) * time.Microsecond), nil
-}
-
-// time is timeOf outside a transaction.
-func (a *API) time(ctx context.Context, p Party) (now time.Time, err error) {
+// time returns the time of a party, see [wiring.LocalTime].
+func (a *API) time(ctx context.Context, p credential.Party) (now time.Time, err error) {
 	if p.Environment != market.Sandbox {
 		return a.cfg.Now(), nil
 	}
 	err = a.cfg.DB.Read(ctx, func(tx store.Tx) error {
-		now, err = timeOf(ctx, tx, a.cfg.Now(), p)
+		now, err = wiring.LocalTime(ctx, tx, a.cfg.Now(), p)
 		return err
 	})
 	return now, err

@@ -41,7 +41,7 @@ func (a *API) Admit(r *http.Request, o *op.Op, h http.Header) error {
 	if c == nil {
 		return errors.New("admit a request that was not verified")
 	}
-	drawn, err := a.admission.Admit(r.Context(), c.caller.Key, c.nonce, c.expires, limits[classOf(r.Method, o)])
+	drawn, err := a.admission.Admit(r.Context(), c.Caller.Key, c.nonce, c.expires, limits[classOf(r.Method, o)])
 	if err != nil {
 		return err
 	}

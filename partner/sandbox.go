@@ -11,6 +11,8 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
 )
@@ -41,10 +43,10 @@ type ClockOut struct {
 }
 
 // inSandbox hides the sandbox's own operations from everybody else.
-func inSandbox(ctx context.Context) (Party, error) {
+func inSandbox(ctx context.Context) (credential.Party, error) {
 	p := party(ctx)
 	if p.Environment != market.Sandbox {
-		return Party{}, fault.New(fault.NotFound, "there is nothing at this path").WithHint("it is the sandbox's: sign with a sandbox credential")
+		return credential.Party{}, fault.New(fault.NotFound, "there is nothing at this path").WithHint("it is the sandbox's: sign with a sandbox credential")
 	}
 	return p, nil
 }
@@ -56,7 +58,7 @@ func (a *API) advanceClock() op.Operation[ClockIn, ClockOut] {
 		Doc: "Moves the partner's clock in the sandbox on: quotes expire and webhooks are retried as if the time had passed. " +
 			"Signatures go by the real clock.",
 		Route: op.Route{Method: "POST", Path: root + "/sandbox/clock"},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: ClockIn{AdvanceSeconds: 600},
 		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in ClockIn, now time.Time) (ClockOut, error) {
 			p, err := inSandbox(ctx)
@@ -69,7 +71,7 @@ func (a *API) advanceClock() op.Operation[ClockIn, ClockOut] {
 }
 
 // advance moves the clock of a party, which shows now.
-func (a *API) advance(ctx context.Context, tx store.Tx, p Party, now time.Time, by time.Duration) (ClockOut, error) {
+func (a *API) advance(ctx context.Context, tx store.Tx, p credential.Party, now time.Time, by time.Duration) (ClockOut, error) {
 	var ahead int64
 	err := tx.QueryRow(ctx, `
 		UPDATE partners SET sandbox_ahead = sandbox_ahead + $1 WHERE id = $2 AND sandbox_ahead <= $3 RETURNING sandbox_ahead`,
@@ -80,10 +82,10 @@ func (a *API) advance(ctx context.Context, tx store.Tx, p Party, now time.Time, 
 	if err != nil {
 		return ClockOut{}, fmt.Errorf("move a clock: %w", err)
 	}
-	if err := a.events.Advance(ctx, tx, p.stream(), by); err != nil {
+	if err := a.events.Advance(ctx, tx, wiring.Stream(p), by); err != nil {
 		return ClockOut{}, err
 	}
-	author := audit.Author{Name: actorOf(p.Partner), Now: a.cfg.Now}
+	author := audit.Author{Name: wiring.ActorName(p.Partner), Now: a.cfg.Now}
 	if err := author.Record(ctx, tx, "clock.advance", p.Partner, map[string]any{"by": by.String(), "ahead": (time.Duration(ahead) * time.Microsecond).String()}); err != nil {
 		return ClockOut{}, err
 	}
@@ -119,14 +121,14 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 		Doc: "Does to an order in the sandbox what the operator does to a real one: advance takes it one state on, up to SETTLED; " +
 			"hold and clear its review; fail cancels it.",
 		Route: op.Route{Method: "POST", Path: root + "/sandbox/orders/{public_id}/{play}"},
-		Scope: ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: PlayIn{PublicID: "ord_06bqexample0000000000000000", Play: PlayAdvance},
 		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in PlayIn, now time.Time) (sale.Order, error) {
 			p, err := inSandbox(ctx)
 			if err != nil {
 				return sale.Order{}, err
 			}
-			o, err := a.desk.OrderIn(ctx, tx, p.seller(), string(in.PublicID))
+			o, err := a.sales.OrderIn(ctx, tx, wiring.Seller(p), string(in.PublicID))
 			if err != nil {
 				return sale.Order{}, err
 			}
@@ -134,8 +136,8 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 			if err != nil {
 				return sale.Order{}, err
 			}
-			by := sale.Actor{Name: actorOf(p.Partner), Reason: "sandbox", Party: p.seller()}
-			return a.desk.Transition(ctx, tx, string(in.PublicID), action, by, now)
+			by := sale.Actor{Name: wiring.ActorName(p.Partner), Reason: "sandbox", Party: wiring.Seller(p)}
+			return a.sales.Transition(ctx, tx, string(in.PublicID), action, by, now)
 		}),
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner/admin"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/sale"
 )
 
@@ -170,23 +172,23 @@ func TestSeed(t *testing.T) {
 		if err := s.api.cfg.Market.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got := s.ok(s.get(root+"/pricing?domain="+Sample), 200)
-		if got.json["buy_now_cents"] != float64(SampleCents) || got.text("currency") != "USD" {
-			t.Errorf("%s: %s", Sample, got.body)
+		got := s.ok(s.get(root+"/pricing?domain="+admin.Sample), 200)
+		if got.json["buy_now_cents"] != float64(admin.SampleCents) || got.text("currency") != "USD" {
+			t.Errorf("%s: %s", admin.Sample, got.body)
 		}
 		for _, q := range []string{"coffee", "flowers", "software", "wallet"} {
 			if got := s.ok(s.get(root+"/domains/search?q="+q), 200); len(objects(got, "results")) != MaxResults {
 				t.Errorf("search for %s: %s", q, got.body)
 			}
 		}
-		s.ok(s.order(`{"domain":"`+Sample+`","expected_price":9900}`), 201)
+		s.ok(s.order(`{"domain":"`+admin.Sample+`","expected_price":9900}`), 201)
 		again, err := s.operator.Seed(t.Context())
 		if err != nil || again.Created != 0 || again.Updated != 0 || len(again.Bad) != 1 || again.Unchanged != report.Rows-1 {
 			t.Errorf("again: %+v, %v", again, err)
 		}
-		s.want(s.get(root+"/pricing?domain="+Sample), 404, fault.NotFound)
+		s.want(s.get(root+"/pricing?domain="+admin.Sample), 404, fault.NotFound)
 	})
-	for line := range strings.Lines(seed()) {
+	for line := range strings.Lines(admin.SeedCSV()) {
 		domain, _, _ := strings.Cut(line, ",")
 		if !strings.HasSuffix(domain, ".example") && !strings.HasSuffix(domain, ".test") && domain != "domain" {
 			t.Errorf("%s belongs to somebody", domain)
@@ -199,7 +201,7 @@ func TestOperator(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *stand) {
 		ctx, o := t.Context(), s.operator
-		terms := DefaultTerms()
+		terms := credential.DefaultTerms()
 		terms.ReviewLimitCents, terms.Rates.Service = 5_000, 1_000
 		if err := o.SetTerms(ctx, s.partner.ID, terms); err != nil {
 			t.Fatal(err)
@@ -210,7 +212,7 @@ func TestOperator(t *testing.T) {
 		if all, err := o.Partners(ctx); err != nil || len(all) != 1 || all[0].Terms != terms || all[0].Name != "Example Registrar" {
 			t.Errorf("partners: %+v, %v", all, err)
 		}
-		s.clock.advance(2 * Staleness)
+		s.clock.advance(2 * credential.MaxAge)
 		dear := s.ok(s.order(orderBody), 201)
 		flagged := s.ok(s.order(`{"domain":"brewpath.test","expected_price":4900}`), 201)
 		if dear.text("review") != "held" || flagged.text("review") != "held" {
@@ -256,7 +258,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("audit log: got %v, want %v", actions, want)
 		}
 		credentials, err := o.Credentials(ctx, s.partner.ID)
-		if err != nil || len(credentials) != 1 || credentials[0].KeyID != s.key.key || credentials[0].Secrets != 1 || !slices.Equal(credentials[0].Scopes, Scopes) {
+		if err != nil || len(credentials) != 1 || credentials[0].KeyID != s.key.key || credentials[0].Secrets != 1 || !slices.Equal(credentials[0].Scopes, credential.Scopes) {
 			t.Errorf("credentials: %+v, %v", credentials, err)
 		}
 	})
@@ -267,19 +269,21 @@ func TestOperatorRefuses(t *testing.T) {
 	s := lite(t)
 	ctx, o := t.Context(), s.operator
 	for name, try := range map[string]func() error{
-		"a partner without a name":     func() error { _, err := o.CreatePartner(ctx, " ", DefaultTerms()); return err },
-		"a name of two lines":          func() error { _, err := o.CreatePartner(ctx, "a\nb", DefaultTerms()); return err },
-		"a commission over everything": func() error { return o.SetTerms(ctx, s.partner.ID, Terms{Rates: ledger.Rates{Service: 10_001}}) },
-		"a limit below nothing":        func() error { return o.SetTerms(ctx, s.partner.ID, Terms{ReviewLimitCents: -1}) },
-		"a scope that is none":         func() error { _, err := o.CreateCredential(ctx, s.partner.ID, market.Live, "search,admin"); return err },
-		"an environment that is none":  func() error { _, err := o.CreateCredential(ctx, s.partner.ID, "TEST", "search"); return err },
+		"a partner without a name": func() error { _, err := o.CreatePartner(ctx, " ", credential.DefaultTerms()); return err },
+		"a name of two lines":      func() error { _, err := o.CreatePartner(ctx, "a\nb", credential.DefaultTerms()); return err },
+		"a commission over everything": func() error {
+			return o.SetTerms(ctx, s.partner.ID, credential.Terms{Rates: ledger.Rates{Service: 10_001}})
+		},
+		"a limit below nothing":       func() error { return o.SetTerms(ctx, s.partner.ID, credential.Terms{ReviewLimitCents: -1}) },
+		"a scope that is none":        func() error { _, err := o.CreateCredential(ctx, s.partner.ID, market.Live, "search,admin"); return err },
+		"an environment that is none": func() error { _, err := o.CreateCredential(ctx, s.partner.ID, "TEST", "search"); return err },
 	} {
 		if err := try(); !fault.Is(err, fault.Validation) {
 			t.Errorf("%s: %v, want %s", name, err, fault.Validation)
 		}
 	}
 	for name, try := range map[string]func() error{
-		"terms of nobody":         func() error { return o.SetTerms(ctx, "prt_nobody", DefaultTerms()) },
+		"terms of nobody":         func() error { return o.SetTerms(ctx, "prt_nobody", credential.DefaultTerms()) },
 		"nobody suspended":        func() error { return o.Suspend(ctx, "prt_nobody", "") },
 		"a credential for nobody": func() error { _, err := o.CreateCredential(ctx, "prt_nobody", market.Live, "search"); return err },
 		"no credential revoked":   func() error { return o.RevokeCredential(ctx, "nw_live_nobody", "") },
@@ -298,14 +302,14 @@ func TestSandboxScopes(t *testing.T) {
 	t.Parallel()
 	s := lite(t)
 	order := s.ok(s.order(orderBody), 201).text("public_id")
-	for _, scope := range Scopes {
+	for _, scope := range credential.Scopes {
 		by := s.credential(s.partner.ID, market.Sandbox, scope)
 		for _, r := range []request{
 			s.post(root+"/sandbox/orders/"+order+"/fail", ""),
 			s.post(root+"/sandbox/orders/"+order+"/hold", ""),
 			s.post(root+"/sandbox/clock", `{"advance_seconds":60}`),
 		} {
-			if scope == ScopeBuy {
+			if scope == credential.ScopeBuy {
 				continue
 			}
 			if got := s.want(r.signedBy(by), 403, fault.Forbidden); strings.Contains(got.body, "a@b.example") {
@@ -319,10 +323,10 @@ func TestSandboxScopes(t *testing.T) {
 	if n := s.count(`SELECT COUNT(*) FROM partners WHERE sandbox_ahead > 0`); n != 0 {
 		t.Error("the clock was moved")
 	}
-	buyer := s.credential(s.partner.ID, market.Sandbox, ScopeBuy)
+	buyer := s.credential(s.partner.ID, market.Sandbox, credential.ScopeBuy)
 	s.ok(s.post(root+"/sandbox/clock", `{"advance_seconds":60}`).signedBy(buyer), 200)
 	s.ok(s.post(root+"/sandbox/orders/"+order+"/advance", "").signedBy(buyer), 200)
-	live := s.credential(s.partner.ID, market.Live, ScopeBuy)
+	live := s.credential(s.partner.ID, market.Live, credential.ScopeBuy)
 	s.want(s.post(root+"/sandbox/clock", `{"advance_seconds":60}`).signedBy(live), 404, fault.NotFound)
 	s.want(s.post(root+"/sandbox/orders/"+order+"/advance", "").signedBy(live), 404, fault.NotFound)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/partner/signature/signaturetest"
 )
@@ -15,8 +16,8 @@ import (
 // given makes a credential of the sandbox with the secret of a vector.
 func (s *stand) given(secret string) signer {
 	s.Helper()
-	key := s.credential(s.partner.ID, market.Sandbox, strings.Join(Scopes, ","))
-	sealed := testKeys().Seal([]byte(secret), secretContext(key.key, 1))
+	key := s.credential(s.partner.ID, market.Sandbox, strings.Join(credential.Scopes, ","))
+	sealed := testKeys().Seal([]byte(secret), credential.SecretContext(key.key, 1))
 	if err := s.exec(`UPDATE partner_secrets SET sealed = $1 WHERE key_id = $2`, sealed, key.key); err != nil {
 		s.Fatal(err)
 	}

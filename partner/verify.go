@@ -6,16 +6,16 @@ import (
 	"encoding/binary"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 )
 
 // A call is a request whose signature holds.
 type call struct {
-	*credential
+	*credential.Credential
 	scope   string            // of idempotency keys: the route that was found, with what its wildcards stand for
 	body    [sha256.Size]byte // digest
 	keys    []string          // Idempotency-Key, as often as it is given
@@ -32,11 +32,11 @@ func callFrom(ctx context.Context) *call {
 }
 
 // party is who signed the request that ctx belongs to; nobody elsewhere.
-func party(ctx context.Context) Party {
+func party(ctx context.Context) credential.Party {
 	if c := callFrom(ctx); c != nil {
-		return c.party
+		return c.Party
 	}
-	return Party{}
+	return credential.Party{}
 }
 
 // Verify holds a request against its signature: are the headers there, is the timestamp near, is the key good, and only
@@ -49,12 +49,12 @@ func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, e
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.credentials.find(r.Context(), signed.KeyID)
+	found, err := a.credentials.Find(r.Context(), signed.KeyID)
 	if err != nil {
 		return nil, err
 	}
 	if signature.CoversBody(signed.Method) {
-		if signed.Body, err = body(found.good); err != nil {
+		if signed.Body, err = body(found.Active); err != nil {
 			return nil, err
 		}
 	}
@@ -62,14 +62,14 @@ func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, e
 	if err != nil {
 		return nil, err
 	}
-	if !found.signed(canonical, signed.Signature, a.cfg.Now()) {
+	if !found.Verify(canonical, signed.Signature, a.cfg.Now()) {
 		return nil, errSignature(signed.KeyID, canonical)
 	}
 	c := &call{
-		credential: found, scope: scopeOf(r), body: signed.Body, keys: r.Header[signature.HeaderIdempotencyKey],
+		Credential: found, scope: scopeOf(r), body: signed.Body, keys: r.Header[signature.HeaderIdempotencyKey],
 		nonce: signed.Nonce, expires: signed.Expires,
 	}
-	return context.WithValue(op.WithCaller(r.Context(), found.caller), callKey{}, c), nil
+	return context.WithValue(op.WithCaller(r.Context(), found.Caller), callKey{}, c), nil
 }
 
 // scopeOf is the scope of a request's idempotency keys: its route and what the wildcards stand for. However the path was
@@ -90,29 +90,12 @@ func scopeOf(r *http.Request) string {
 	}
 }
 
-// nobody signs in place of a credential that is not good, so that the answer takes as long.
-var nobody = []secret{{text: "sk_sandbox_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}
-
-// signed reports whether a secret of the credential made the signature.
-func (c *credential) signed(canonical, given string, now time.Time) bool {
-	secrets := c.secrets
-	if !c.good {
-		secrets = nobody
-	}
-	match := false
-	for _, s := range secrets {
-		equal := signature.Match(s.text, canonical, given)
-		match = match || equal && (s.ends.IsZero() || now.Before(s.ends))
-	}
-	return match && c.good
-}
-
 // errSignature says the same of an unknown key, of a revoked one and of a wrong secret. In the sandbox it shows what
 // should have been signed; whether the key exists makes no difference there either.
 func errSignature(keyID, canonical string) error {
 	err := fault.New(fault.InvalidSignature, "the signature does not match, or the key is not active").
 		WithHint("compare the method, path, query, headers and body that you sign, byte by byte, with those that you send")
-	if sandboxKey(keyID) {
+	if credential.IsSandboxKey(keyID) {
 		return err.WithSigned(canonical)
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
@@ -218,7 +219,7 @@ func TestTwoSecrets(t *testing.T) {
 		t.Fatal(issued.KeyID, err)
 	}
 	second := signer{issued.KeyID, issued.Secret}
-	s.clock.advance(2 * Staleness)
+	s.clock.advance(2 * credential.MaxAge)
 	s.ok(s.get(root+"/orders").signedBy(first), 200)
 	s.ok(s.get(root+"/orders").signedBy(second), 200)
 	if _, err := s.operator.RotateSecret(t.Context(), first.key, time.Hour); !fault.Is(err, fault.Conflict) {
@@ -230,7 +231,7 @@ func TestTwoSecrets(t *testing.T) {
 	if _, err := s.operator.RotateSecret(t.Context(), first.key, 0); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.advance(2 * Staleness)
+	s.clock.advance(2 * credential.MaxAge)
 	s.want(s.get(root+"/orders").signedBy(second), 401, fault.InvalidSignature)
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -39,10 +41,10 @@ func (a *API) listEvents() op.Operation[EventsIn, EventsOut] {
 		Doc: "What happened to the partner's orders, in the order in which it happened. Follow after_id to miss nothing, " +
 			"such as after a webhook receiver was down.",
 		Route: op.Route{Method: "GET", Path: root + "/events"},
-		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads, Gone: true,
+		Scope: credential.ScopeWebhook, Limit: ClassReporting, Effect: op.Reads, Gone: true,
 		Example: EventsIn{Limit: 50},
 		Do: func(ctx context.Context, in EventsIn) (EventsOut, error) {
-			events, next, err := a.events.History(ctx, party(ctx).stream(), string(in.AfterID), int(in.Limit))
+			events, next, err := a.events.History(ctx, wiring.Stream(party(ctx)), string(in.AfterID), int(in.Limit))
 			if err != nil {
 				return EventsOut{}, err
 			}
@@ -79,10 +81,10 @@ func (a *API) putWebhook() op.Operation[WebhookIn, event.Endpoint] {
 		Doc: "Says where events are sent, and what signs them. There is one webhook; a second PUT changes it. After a change of " +
 			"the secret, deliveries are signed with the one before as well, for 24 hours.",
 		Route: op.Route{Method: "PUT", Path: webhooks},
-		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes,
+		Scope: credential.ScopeWebhook, Limit: ClassWrite, Effect: op.Writes,
 		Example: WebhookIn{URL: "https://partner.example/events", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
 		Do: func(ctx context.Context, in WebhookIn) (event.Endpoint, error) {
-			return a.events.Register(ctx, party(ctx).stream(), string(in.URL), string(in.Secret))
+			return a.events.Register(ctx, wiring.Stream(party(ctx)), string(in.URL), string(in.Secret))
 		},
 	}
 }
@@ -93,9 +95,9 @@ func (a *API) getWebhook() op.Operation[Nothing, event.Endpoint] {
 		Title: "Look at the webhook",
 		Doc:   "Where events are sent, and whether they are: a webhook to which nothing could be delivered for 5 days is not active.",
 		Route: op.Route{Method: "GET", Path: webhooks},
-		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
+		Scope: credential.ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
 		Do: func(ctx context.Context, _ Nothing) (event.Endpoint, error) {
-			return a.events.Endpoint(ctx, party(ctx).stream())
+			return a.events.Endpoint(ctx, wiring.Stream(party(ctx)))
 		},
 	}
 }
@@ -106,11 +108,11 @@ func (a *API) deleteWebhook() op.Operation[Nothing, event.Endpoint] {
 		Title: "Remove the webhook",
 		Doc:   "Ends the delivery of events; what waits to be delivered is given up, and stays in the history. The answer is what was removed.",
 		Route: op.Route{Method: "DELETE", Path: webhooks},
-		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Writes,
+		Scope: credential.ScopeWebhook, Limit: ClassReporting, Effect: op.Writes,
 		Do: func(ctx context.Context, _ Nothing) (event.Endpoint, error) {
-			was, err := a.events.Endpoint(ctx, party(ctx).stream())
+			was, err := a.events.Endpoint(ctx, wiring.Stream(party(ctx)))
 			if err == nil {
-				err = a.events.Unregister(ctx, party(ctx).stream())
+				err = a.events.Unregister(ctx, wiring.Stream(party(ctx)))
 			}
 			was.Active = false
 			return was, err
@@ -130,14 +132,14 @@ func (a *API) testWebhook() op.Operation[Nothing, TestOut] {
 		Title: "Test the webhook",
 		Doc:   "Sends an event of type webhook.test. What came of it is among the deliveries.",
 		Route: op.Route{Method: "POST", Path: webhooks + "/test"},
-		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Scope: credential.ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, _ Nothing, _ time.Time) (TestOut, error) {
-			s := party(ctx).stream()
+			s := wiring.Stream(party(ctx))
 			e, err := a.events.TestIn(ctx, tx, s)
 			if err != nil {
 				return TestOut{}, err
 			}
-			return TestOut{e.ID, e.Type}, emit(ctx, tx, false, func(ctx context.Context, tx store.Tx) error {
+			return TestOut{e.ID, e.Type}, wiring.Emit(ctx, tx, false, func(ctx context.Context, tx store.Tx) error {
 				_, err := a.events.AppendEvent(ctx, tx, s, e)
 				return err
 			})
@@ -172,10 +174,10 @@ func (a *API) listDeliveries() op.Operation[DeliveriesIn, DeliveriesOut] {
 		Title: "List deliveries",
 		Doc:   "What became of the events that were sent, the latest first, with every attempt and when the next one comes.",
 		Route: op.Route{Method: "GET", Path: webhooks + "/deliveries"},
-		Scope: ScopeWebhook, Limit: ClassReporting, Effect: op.Reads, Gone: true,
+		Scope: credential.ScopeWebhook, Limit: ClassReporting, Effect: op.Reads, Gone: true,
 		Example: DeliveriesIn{Status: DeliveryStatus(event.Pending)},
 		Do: func(ctx context.Context, in DeliveriesIn) (DeliveriesOut, error) {
-			list, next, err := a.events.Deliveries(ctx, party(ctx).stream(), event.DeliveryFilter{
+			list, next, err := a.events.Deliveries(ctx, wiring.Stream(party(ctx)), event.DeliveryFilter{
 				Status: event.Status(in.Status), Cursor: string(in.Cursor), Limit: int(in.Limit),
 			})
 			return DeliveriesOut{list, Page{op.NextCursor(next)}}, err
@@ -194,10 +196,10 @@ func (a *API) redeliver() op.Operation[DeliveryID, event.Delivery] {
 		Title: "Deliver again",
 		Doc:   "Sends an event once more, at once, whatever became of it.",
 		Route: op.Route{Method: "POST", Path: webhooks + "/deliveries/{id}/redeliver"},
-		Scope: ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Scope: credential.ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
 		Example: DeliveryID{"dlv_06bqexample0000000000000000"},
 		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in DeliveryID, _ time.Time) (event.Delivery, error) {
-			return a.events.RedeliverIn(ctx, tx, party(ctx).stream(), string(in.ID))
+			return a.events.RedeliverIn(ctx, tx, wiring.Stream(party(ctx)), string(in.ID))
 		}),
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/market"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admin"
 )
 
 // checkLedger fails where it finds a violation.
-func checkLedger(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
+func checkLedger(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
 	report, err := op.CheckLedger(ctx)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 // receiver reads whose webhooks a command is about, and opens the partner business.
-func (d *desk) receiver(ctx context.Context) (market.Environment, *partner.Operator, error) {
+func (d *desk) receiver(ctx context.Context) (market.Environment, *admin.Operator, error) {
 	env, err := d.environment()
 	if err != nil {
 		return "", nil, err

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/app"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admin"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
@@ -67,7 +67,7 @@ func listKeys(ctx context.Context, d *desk, _ []string) error {
 	if err != nil {
 		return err
 	}
-	uses, err := partner.NewOperator(db, keys, time.Now, "operator").KeyUses(ctx)
+	uses, err := admin.New(db, keys, time.Now, "operator").KeyUses(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ const keyLease = "server keys"
 
 // rotateKeys puts a new key first and seals everything with it, or finishes a rotation that was begun; with -retire it
 // removes the keys before.
-func rotateKeys(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
+func rotateKeys(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
 	path, err := d.keys.KeysPath(d.environ, d.data)
 	if err != nil {
 		return usageError{err}
@@ -122,7 +122,7 @@ func rotateKeys(ctx context.Context, d *desk, op *partner.Operator, _ []string) 
 }
 
 // changeKeys does what rotateKeys says, while nobody else does.
-func changeKeys(ctx context.Context, d *desk, op *partner.Operator, path string) error {
+func changeKeys(ctx context.Context, d *desk, op *admin.Operator, path string) error {
 	uses, err := op.KeyUses(ctx)
 	if err != nil {
 		return err
@@ -144,9 +144,9 @@ func changeKeys(ctx context.Context, d *desk, op *partner.Operator, path string)
 }
 
 // rotateTo seals everything with the first key, which is made before unless rows wait from a rotation that was begun.
-func rotateTo(ctx context.Context, op *partner.Operator, path string, uses []partner.KeyUse) (rotation, error) {
+func rotateTo(ctx context.Context, op *admin.Operator, path string, uses []admin.KeyUse) (rotation, error) {
 	did := rotation{Key: uses[0].ID.String(), Older: []string{}, Removed: []string{}}
-	begun := slices.ContainsFunc(uses[1:], func(u partner.KeyUse) bool { return u.Known && u.Total() > 0 })
+	begun := slices.ContainsFunc(uses[1:], func(u admin.KeyUse) bool { return u.Known && u.Total() > 0 })
 	if !begun {
 		if path == "" {
 			return did, usagef("the keys are in the environment: put a new one first there, restart every program, and say this again")
@@ -178,7 +178,7 @@ func rotateTo(ctx context.Context, op *partner.Operator, path string, uses []par
 const retireAfter = 10 * time.Minute
 
 // retireKeys removes all keys but the first from the file, if they seal nothing.
-func retireKeys(ctx context.Context, op *partner.Operator, path string, uses []partner.KeyUse) (rotation, error) {
+func retireKeys(ctx context.Context, op *admin.Operator, path string, uses []admin.KeyUse) (rotation, error) {
 	did := rotation{Key: uses[0].ID.String(), Older: []string{}, Removed: []string{}}
 	var old []seal.ID
 	for _, u := range uses[1:] {

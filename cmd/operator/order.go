@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admin"
 	"github.com/namewharf/namewharf/sale"
 )
 
@@ -60,7 +60,7 @@ func listOrders(ctx context.Context, d *desk, _ []string) error {
 	})
 }
 
-func showOrder(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+func showOrder(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
 	o, err := op.Order(ctx, args[0])
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (d *desk) printOrder(o sale.Order) error {
 
 // actOnOrder is the command that does an action to an order.
 func actOnOrder(a sale.Action) func(context.Context, *desk, []string) error {
-	return withOperator(func(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+	return withOperator(func(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
 		o, err := op.Act(ctx, args[0], a, d.reason)
 		if err != nil {
 			return err

@@ -14,14 +14,16 @@ import (
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admin"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/signature"
 )
 
 func partnerFlags(fs *flag.FlagSet, o *options) {
 	fs.StringVar(&o.name, "name", "", "`name` of the partner")
 	fs.StringVar(&o.partner, "partner", "", "`id` of the partner")
-	fs.StringVar(&o.scopes, "scopes", "", "`scopes` of the credential, separated by commas: "+strings.Join(partner.Scopes, ", "))
-	fs.DurationVar(&o.overlap, "overlap", partner.SecretOverlap, "how long the secret before stays good")
+	fs.StringVar(&o.scopes, "scopes", "", "`scopes` of the credential, separated by commas: "+strings.Join(credential.Scopes, ", "))
+	fs.DurationVar(&o.overlap, "overlap", admin.SecretOverlap, "how long the secret before stays good")
 	fs.StringVar(&o.reason, "reason", "", "`why`, for the audit log")
 	fs.StringVar(&o.as, "as", "", "`name` of the operator, for the audit log (default the system's)")
 	fs.Int64Var(&o.reviewLimit, "review-limit-cents", 0, "sales over this wait for a person; 0: none does (default with partner create)")
@@ -30,7 +32,7 @@ func partnerFlags(fs *flag.FlagSet, o *options) {
 }
 
 // operator opens the partner business under the name of who runs the command.
-func (d *desk) operator(ctx context.Context) (*partner.Operator, error) {
+func (d *desk) operator(ctx context.Context) (*admin.Operator, error) {
 	db, err := d.open(ctx)
 	if err != nil {
 		return nil, err
@@ -40,7 +42,7 @@ func (d *desk) operator(ctx context.Context) (*partner.Operator, error) {
 		return nil, err
 	}
 	by := d.author()
-	return partner.NewOperator(db, sealing, time.Now, by.Name).Because(by.Reason), nil
+	return admin.New(db, sealing, time.Now, by.Name).Because(by.Reason), nil
 }
 
 // author is who runs the command, for the audit log.
@@ -54,7 +56,7 @@ func (d *desk) author() audit.Author {
 
 // withOperator is a command on the partner business, which is opened for it. What the business refuses is told in the words
 // of a terminal.
-func withOperator(do func(context.Context, *desk, *partner.Operator, []string) error) func(context.Context, *desk, []string) error {
+func withOperator(do func(context.Context, *desk, *admin.Operator, []string) error) func(context.Context, *desk, []string) error {
 	return func(ctx context.Context, d *desk, args []string) error {
 		op, err := d.operator(ctx)
 		if err != nil {
@@ -74,7 +76,7 @@ func (d *desk) environment() (market.Environment, error) {
 }
 
 // terms are those given by flags, over others.
-func (d *desk) terms(over partner.Terms) partner.Terms {
+func (d *desk) terms(over credential.Terms) credential.Terms {
 	if d.given["review-limit-cents"] {
 		over.ReviewLimitCents = d.reviewLimit
 	}
@@ -94,7 +96,7 @@ type partnerRow struct {
 	Suspended        time.Time `json:"suspended_at,omitzero"`
 }
 
-func newPartnerRow(p partner.Partner) partnerRow {
+func newPartnerRow(p admin.Partner) partnerRow {
 	return partnerRow{p.ID, p.Name, p.Terms.ReviewLimitCents, int64(p.Terms.Rates.Service), p.Created, p.Suspended}
 }
 
@@ -106,7 +108,7 @@ func createPartner(ctx context.Context, d *desk, _ []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := op.CreatePartner(ctx, d.name, d.terms(partner.DefaultTerms()))
+	p, err := op.CreatePartner(ctx, d.name, d.terms(credential.DefaultTerms()))
 	if err != nil {
 		return plain(err)
 	}
@@ -117,7 +119,7 @@ func createPartner(ctx context.Context, d *desk, _ []string) error {
 	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "partner\t%s\nname\t%s\n", p.ID, p.Name) })
 }
 
-func listPartners(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
+func listPartners(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
 	all, err := op.Partners(ctx)
 	if err != nil {
 		return err
@@ -134,7 +136,7 @@ func listPartners(ctx context.Context, d *desk, op *partner.Operator, _ []string
 	})
 }
 
-func setTerms(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+func setTerms(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
 	if !d.given["review-limit-cents"] && !d.given["service-bp"] {
 		return usagef("say what to change: -review-limit-cents or -service-bp")
 	}
@@ -167,14 +169,14 @@ func (d *desk) done(what, id string) error {
 	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "%s\t%s\n", id, what) })
 }
 
-func suspendPartner(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+func suspendPartner(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
 	if err := op.Suspend(ctx, args[0], d.reason); err != nil {
 		return err
 	}
 	return d.done("suspended", args[0])
 }
 
-func resumePartner(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+func resumePartner(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
 	if err := op.Resume(ctx, args[0], d.reason); err != nil {
 		return err
 	}
@@ -182,7 +184,7 @@ func resumePartner(ctx context.Context, d *desk, op *partner.Operator, args []st
 }
 
 // printIssued shows a secret for the only time.
-func (d *desk) printIssued(issued partner.Issued) error {
+func (d *desk) printIssued(issued signature.Credential) error {
 	result := struct {
 		KeyID  string `json:"key_id"`
 		Secret string `json:"secret"`
@@ -198,7 +200,7 @@ func createCredential(ctx context.Context, d *desk, _ []string) error {
 		return err
 	}
 	if d.partner == "" || d.scopes == "" {
-		return usagef("-partner and -scopes are required; scopes are %s", strings.Join(partner.Scopes, ", "))
+		return usagef("-partner and -scopes are required; scopes are %s", strings.Join(credential.Scopes, ", "))
 	}
 	op, err := d.operator(ctx)
 	if err != nil {
@@ -211,7 +213,7 @@ func createCredential(ctx context.Context, d *desk, _ []string) error {
 	return d.printIssued(issued)
 }
 
-func rotateCredential(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+func rotateCredential(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
 	if d.overlap < 0 {
 		return usagef("-overlap must not be negative; 0 ends the secret before at once")
 	}
@@ -222,7 +224,7 @@ func rotateCredential(ctx context.Context, d *desk, op *partner.Operator, args [
 	return d.printIssued(issued)
 }
 
-func revokeCredential(ctx context.Context, d *desk, op *partner.Operator, args []string) error {
+func revokeCredential(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
 	if err := op.RevokeCredential(ctx, args[0], d.reason); err != nil {
 		return err
 	}
@@ -240,7 +242,7 @@ type credentialRow struct {
 	Revoked     time.Time `json:"revoked_at,omitzero"`
 }
 
-func listCredentials(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
+func listCredentials(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
 	all, err := op.Credentials(ctx, d.partner)
 	if err != nil {
 		return err
@@ -258,7 +260,7 @@ func listCredentials(ctx context.Context, d *desk, op *partner.Operator, _ []str
 }
 
 // seedSandbox puts the sandbox's inventory up for sale.
-func seedSandbox(ctx context.Context, d *desk, op *partner.Operator, _ []string) error {
+func seedSandbox(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
 	report, err := op.Seed(ctx)
 	if err != nil {
 		return err

@@ -17,7 +17,9 @@ import (
 	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/internal/identity"
 	"github.com/namewharf/namewharf/market"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admin"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
@@ -67,28 +69,28 @@ func demoAccount(ctx context.Context, users *identity.Services, back *app.App) (
 var demoReceivers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // demoPartner makes a sandbox credential, and the partner and its inventory on a store that has none yet.
-func demoPartner(ctx context.Context, back *app.App) (partner.Issued, error) {
+func demoPartner(ctx context.Context, back *app.App) (signature.Credential, error) {
 	const name = "Demo partner"
-	operator := partner.NewOperator(back.DB, back.Keys, back.DB.Now, "demo")
+	operator := admin.New(back.DB, back.Keys, back.DB.Now, "demo")
 	all, err := operator.Partners(ctx)
 	if err != nil {
-		return partner.Issued{}, err
+		return signature.Credential{}, err
 	}
-	at := slices.IndexFunc(all, func(p partner.Partner) bool { return p.Name == name })
+	at := slices.IndexFunc(all, func(p admin.Partner) bool { return p.Name == name })
 	if at < 0 {
-		p, err := operator.CreatePartner(ctx, name, partner.DefaultTerms())
+		p, err := operator.CreatePartner(ctx, name, credential.DefaultTerms())
 		if err != nil {
-			return partner.Issued{}, err
+			return signature.Credential{}, err
 		}
-		all, at = []partner.Partner{p}, 0
+		all, at = []admin.Partner{p}, 0
 	}
 	if _, err := operator.Seed(ctx); err != nil {
-		return partner.Issued{}, err
+		return signature.Credential{}, err
 	}
 	if err := back.Market.Refresh(ctx); err != nil {
-		return partner.Issued{}, err
+		return signature.Credential{}, err
 	}
-	return operator.CreateCredential(ctx, all[at].ID, market.Sandbox, strings.Join(partner.Scopes, ","))
+	return operator.CreateCredential(ctx, all[at].ID, market.Sandbox, strings.Join(credential.Scopes, ","))
 }
 
 // greeting makes what a visitor of the demo tries things out with, and returns what tells of it. mailed: a mail server is
@@ -106,7 +108,7 @@ func greeting(ctx context.Context, w io.Writer, base string, back *app.App, user
 }
 
 // printDemo tells what there is to try. It comes after the first line, which programs wait for.
-func printDemo(w io.Writer, base string, back *app.App, v visitor, p partner.Issued, mailed bool) {
+func printDemo(w io.Writer, base string, back *app.App, v visitor, p signature.Credential, mailed bool) {
 	fmt.Fprintf(w, "\nThis is the demo: its registry runs in this process, on loopback, and nothing outside is asked.\n\n")
 	fmt.Fprintf(w, "  pages    %s/  %s/docs\n  MCP      %s/mcp\n", base, base, base)
 	fmt.Fprintf(w, "  sign in  %s/signin  e-mail %s  password %s\n", base, v.email, v.password)

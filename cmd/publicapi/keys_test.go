@@ -22,7 +22,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/internal/oidctest"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 )
 
@@ -210,7 +210,7 @@ func TestABackupAloneSignsAndOpensNothing(t *testing.T) {
 	providers := write(t, "oidc.toml", "[[provider]]\nid = \"example\"\nissuer = \""+provider.URL+"\"\nclient_id = \""+oidctest.Client+"\"\nclient_secret = \""+oidctest.Secret+"\"\n")
 	s := openDemo(t, "-rate-limits", "off", "-oidc", providers)
 	credential := s.credential(t)
-	line, err := loadgen.Dial(strings.TrimPrefix(s.url, "http://"), partner.Issued(credential))
+	line, err := loadgen.Dial(strings.TrimPrefix(s.url, "http://"), signature.Credential(credential))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/namewharf/namewharf/internal/loadgen"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -106,7 +106,7 @@ func (m *crowd) killAtRandom() {
 type crowd struct {
 	t        *testing.T
 	services []*service
-	by       partner.Issued
+	by       signature.Credential
 	names    int
 	rush     chan struct{} // has all buyers order at once
 	stop     context.CancelFunc
@@ -130,7 +130,7 @@ type acknowledged struct {
 }
 
 // newCrowd begins to place orders, at a rate that does not wait for answers.
-func newCrowd(t *testing.T, by partner.Issued, names int, services ...*service) *crowd {
+func newCrowd(t *testing.T, by signature.Credential, names int, services ...*service) *crowd {
 	ctx, stop := context.WithCancel(t.Context())
 	m := &crowd{t: t, services: services, by: by, names: names, stop: stop, rush: make(chan struct{}), sold: map[string]bool{}}
 	due := make(chan int, names)
@@ -380,7 +380,7 @@ type follower struct {
 	stop context.CancelFunc
 }
 
-func follow(t *testing.T, s *service, by partner.Issued) *follower {
+func follow(t *testing.T, s *service, by signature.Credential) *follower {
 	ctx, stop := context.WithCancel(t.Context())
 	f := &follower{make(chan []happened, 1), stop}
 	go func() {

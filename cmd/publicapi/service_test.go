@@ -14,7 +14,9 @@ import (
 	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/market"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admin"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -35,8 +37,8 @@ type service struct {
 type counter struct {
 	cfg     store.Config
 	keys    string // file
-	partner partner.Partner
-	by      partner.Issued // a credential with all scopes
+	partner admin.Partner
+	by      signature.Credential // a credential with all scopes
 }
 
 // priceCents is what each name costs.
@@ -55,10 +57,10 @@ func newCounter(t *testing.T, cfg store.Config, names int) *counter {
 	}
 	defer db.Close()
 	operator := c.operator(t, db)
-	if c.partner, err = operator.CreatePartner(t.Context(), "Example Registrar", partner.DefaultTerms()); err != nil {
+	if c.partner, err = operator.CreatePartner(t.Context(), "Example Registrar", credential.DefaultTerms()); err != nil {
 		t.Fatal(err)
 	}
-	if c.by, err = operator.CreateCredential(t.Context(), c.partner.ID, market.Live, strings.Join(partner.Scopes, ",")); err != nil {
+	if c.by, err = operator.CreateCredential(t.Context(), c.partner.ID, market.Live, strings.Join(credential.Scopes, ",")); err != nil {
 		t.Fatal(err)
 	}
 	var csv strings.Builder
@@ -74,13 +76,13 @@ func newCounter(t *testing.T, cfg store.Config, names int) *counter {
 }
 
 // operator is one who works on an open store.
-func (c *counter) operator(t *testing.T, db *store.DB) *partner.Operator {
+func (c *counter) operator(t *testing.T, db *store.DB) *admin.Operator {
 	t.Helper()
 	keys, err := seal.Load(c.keys, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return partner.NewOperator(db, keys, time.Now, "test")
+	return admin.New(db, keys, time.Now, "test")
 }
 
 // eachCounter runs the test with a counter on each engine.
@@ -142,10 +144,12 @@ func (s *service) end() {
 }
 
 // dial opens a line to the process. It fails while there is none.
-func (s *service) dial(by partner.Issued) (*loadgen.Line, error) { return loadgen.Dial(s.address, by) }
+func (s *service) dial(by signature.Credential) (*loadgen.Line, error) {
+	return loadgen.Dial(s.address, by)
+}
 
 // line is a line to the process until the end of the test.
-func (s *service) line(by partner.Issued) *loadgen.Line {
+func (s *service) line(by signature.Credential) *loadgen.Line {
 	s.t.Helper()
 	l, err := s.dial(by)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
@@ -34,7 +35,7 @@ func outcome(t *testing.T, l *loadgen.Line, request []byte) string {
 	return code
 }
 
-func signed(t *testing.T, by partner.Issued, method, path, body, key string) []byte {
+func signed(t *testing.T, by signature.Credential, method, path, body, key string) []byte {
 	t.Helper()
 	request, err := loadgen.Append(nil, by, method, loadgen.Root+path, body, key)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
@@ -106,16 +107,16 @@ func TestSpecPartnerLimits(t *testing.T) {
 		"characters of a secret, least":    {event.MinSecret, 16},
 		"characters of a secret, most":     {event.MaxSecret, 256},
 		"hours of an old secret":           {int(event.SecretGrace / time.Hour), 24},
-		"service's commission":             {int(partner.DefaultTerms().Rates.Service), 1500},
-		"partner's commission":             {int(partner.DefaultTerms().Rates.Partner), 1000},
-		"broker's share":                   {int(partner.DefaultTerms().Rates.Broker), 2000},
-		"referral share":                   {int(partner.DefaultTerms().Rates.Referral), 500},
+		"service's commission":             {int(credential.DefaultTerms().Rates.Service), 1500},
+		"partner's commission":             {int(credential.DefaultTerms().Rates.Partner), 1000},
+		"broker's share":                   {int(credential.DefaultTerms().Rates.Broker), 2000},
+		"referral share":                   {int(credential.DefaultTerms().Rates.Referral), 500},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: got %d, want %d", name, pair[0], pair[1])
 		}
 	}
-	if partner.Staleness > 2*time.Second {
-		t.Errorf("a revocation is seen within %v, want 2 s", partner.Staleness)
+	if credential.MaxAge > 2*time.Second {
+		t.Errorf("a revocation is seen within %v, want 2 s", credential.MaxAge)
 	}
 }

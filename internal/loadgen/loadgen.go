@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/partner/signature"
 )
 
@@ -25,7 +24,7 @@ const Root = "/api/partner/v1"
 
 // A Line is one connection to a server, on which one goroutine at a time signs requests and reads what is answered.
 type Line struct {
-	by   partner.Issued
+	by   signature.Credential
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
@@ -43,7 +42,7 @@ type Answer struct {
 const patience = 30 * time.Second
 
 // Dial connects to a server, on whose address requests are signed with a credential.
-func Dial(address string, by partner.Issued) (*Line, error) {
+func Dial(address string, by signature.Credential) (*Line, error) {
 	conn, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func (l *Line) Do(method, target, body, key string) (Answer, error) {
 }
 
 // Append appends a signed request as it stands on the wire, for [Line.Send].
-func Append(to []byte, by partner.Issued, method, target, body, key string) ([]byte, error) {
+func Append(to []byte, by signature.Credential, method, target, body, key string) ([]byte, error) {
 	var raw [16]byte
 	rand.Read(raw[:]) // never fails
 	s := signature.Request{

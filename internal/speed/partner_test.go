@@ -22,7 +22,9 @@ import (
 
 	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/market"
-	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/admin"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
@@ -31,7 +33,7 @@ import (
 type shop struct {
 	addr string
 	pid  int
-	by   partner.Issued
+	by   signature.Credential
 }
 
 // openShop opens a shop on a store until the end of the benchmark.
@@ -81,12 +83,12 @@ func (s *shop) stock(b *testing.B, cfg store.Config, keyFile string, names int) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	operator := partner.NewOperator(db, keys, time.Now, "speed")
-	p, err := operator.CreatePartner(b.Context(), "Example Registrar", partner.DefaultTerms())
+	operator := admin.New(db, keys, time.Now, "speed")
+	p, err := operator.CreatePartner(b.Context(), "Example Registrar", credential.DefaultTerms())
 	if err != nil {
 		b.Fatal(err)
 	}
-	if s.by, err = operator.CreateCredential(b.Context(), p.ID, market.Live, strings.Join(partner.Scopes, ",")); err != nil {
+	if s.by, err = operator.CreateCredential(b.Context(), p.ID, market.Live, strings.Join(credential.Scopes, ",")); err != nil {
 		b.Fatal(err)
 	}
 	var csv bytes.Buffer

@@ -19,6 +19,12 @@ const signatureVersion = "v1="
 // emptyBody is the digest of a request without a body, and of every GET and HEAD.
 var emptyBody = sha256.Sum256(nil)
 
+// A Credential is what signs requests. Its secret is shown once, when it is created.
+type Credential struct {
+	KeyID  string
+	Secret string
+}
+
 // A Request is the part of a request that the signature covers.
 type Request struct {
 	Method    string // upper case

@@ -21,7 +21,9 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/admin"
 	"github.com/namewharf/namewharf/partner/admission"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/serve/middleware"
@@ -73,11 +75,11 @@ type stand struct {
 	testing.TB
 	db       *store.DB
 	api      *API
-	operator *Operator
+	operator *admin.Operator
 	clock    *clock
 	log      *buffer
 	http     *httptest.Server
-	partner  Partner
+	partner  admin.Partner
 	key      signer // of the sandbox
 }
 
@@ -153,11 +155,11 @@ func open(t testing.TB, db *store.DB, tweaks ...func(*setting)) *stand {
 	})
 	s.http.Start()
 	t.Cleanup(s.http.Close)
-	s.operator = NewOperator(db, set.Keys, set.Now, "test")
-	if s.partner, err = s.operator.CreatePartner(t.Context(), "Example Registrar", DefaultTerms()); err != nil {
+	s.operator = admin.New(db, set.Keys, set.Now, "test")
+	if s.partner, err = s.operator.CreatePartner(t.Context(), "Example Registrar", credential.DefaultTerms()); err != nil {
 		t.Fatal(err)
 	}
-	s.key = s.credential(s.partner.ID, market.Sandbox, strings.Join(Scopes, ","))
+	s.key = s.credential(s.partner.ID, market.Sandbox, strings.Join(credential.Scopes, ","))
 	return s
 }
 
@@ -175,7 +177,7 @@ func each(t *testing.T, test func(t *testing.T, s *stand), tweaks ...func(*setti
 
 func limited(s *setting) { s.NoLimits = false }
 
-func (s *stand) credential(partner string, env Environment, scopes string) signer {
+func (s *stand) credential(partner string, env credential.Environment, scopes string) signer {
 	s.Helper()
 	issued, err := s.operator.CreateCredential(s.Context(), partner, env, scopes)
 	if err != nil {
@@ -185,9 +187,9 @@ func (s *stand) credential(partner string, env Environment, scopes string) signe
 }
 
 // another is a credential of another partner.
-func (s *stand) another(env Environment, scopes string) signer {
+func (s *stand) another(env credential.Environment, scopes string) signer {
 	s.Helper()
-	p, err := s.operator.CreatePartner(s.Context(), "Another Registrar", DefaultTerms())
+	p, err := s.operator.CreatePartner(s.Context(), "Another Registrar", credential.DefaultTerms())
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 )
 
@@ -55,13 +56,13 @@ func TestScopes(t *testing.T) {
 	s := lite(t)
 	order := s.ok(s.order(orderBody), 201).text("public_id")
 	keys := map[string]signer{}
-	for _, scope := range Scopes {
-		without := slices.DeleteFunc(slices.Clone(Scopes), func(s string) bool { return s == scope })
+	for _, scope := range credential.Scopes {
+		without := slices.DeleteFunc(slices.Clone(credential.Scopes), func(s string) bool { return s == scope })
 		keys["-"+scope] = s.credential(s.partner.ID, market.Sandbox, strings.Join(without, ","))
 		keys[scope] = s.credential(s.partner.ID, market.Sandbox, scope)
 	}
 	for _, o := range s.api.Set().All() {
-		for _, scope := range Scopes {
+		for _, scope := range credential.Scopes {
 			lacks := s.fresh(s.calls(order, "dlv_x")[o.Name].signedBy(keys["-"+scope]))
 			holds := s.fresh(s.calls(order, "dlv_x")[o.Name].signedBy(keys[scope]))
 			if got := s.send(lacks); (got.status == 403) != (o.Scope == scope) || got.status == 403 && got.code() != fault.Forbidden {
@@ -93,7 +94,7 @@ func TestApart(t *testing.T) {
 		s.ok(s.post(webhooks+"/deliveries/"+delivery+"/redeliver", ""), 200)
 		event := objects(s.ok(s.get(root+"/events"), 200), "events")[0]["id"].(string)
 
-		all := strings.Join(Scopes, ",")
+		all := strings.Join(credential.Scopes, ",")
 		for name, by := range map[string]signer{
 			"another partner":   s.another(market.Sandbox, all),
 			"the partner, live": s.credential(s.partner.ID, market.Live, all),
@@ -132,7 +133,7 @@ func TestEnvironments(t *testing.T) {
 		if _, err := s.api.cfg.Market.Import(t.Context(), strings.NewReader(onlyLive), market.ImportOptions{Environment: market.Live}); err != nil {
 			t.Fatal(err)
 		}
-		live := s.credential(s.partner.ID, market.Live, strings.Join(Scopes, ","))
+		live := s.credential(s.partner.ID, market.Live, strings.Join(credential.Scopes, ","))
 		for _, test := range []struct {
 			name         string
 			by           signer

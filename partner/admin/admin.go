@@ -1,4 +1,6 @@
-package partner
+// Package admin is what the operator does with partners: their terms and credentials, their orders and events, flags on
+// domains, and the keys that seal their secrets. Each change is recorded in the audit log.
+package admin
 
 import (
 	"cmp"
@@ -16,6 +18,9 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/partner/signature"
+	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -23,22 +28,25 @@ import (
 
 // An Operator runs the partner business: who the partners are, what their credentials may do, and what becomes of their
 // orders. What an operator changes stands in the audit log. It works beside a running service: what it revokes is refused
-// there within [Staleness], and what it causes is delivered from there.
+// there within [credential.MaxAge], and what it causes is delivered from there.
 type Operator struct {
 	db   *store.DB
 	keys *seal.Keys
 	now  func() time.Time
 	by   audit.Author
-	business
+
+	services wiring.Services
 }
 
-// NewOperator returns an operator who is called by a name in the audit log. It panics without one.
-func NewOperator(db *store.DB, keys *seal.Keys, now func() time.Time, name string) *Operator {
+// New returns an operator who is called by a name in the audit log. It panics without one.
+func New(db *store.DB, keys *seal.Keys, now func() time.Time, name string) *Operator {
 	if name == "" {
 		panic("partner: the operator has no name")
 	}
 	o := &Operator{db: db, keys: keys, now: now, by: audit.Author{Name: name, Now: now}}
-	o.business = newBusiness(db, keys, now, slog.New(slog.DiscardHandler), nil, func(event.Stream) audit.Author { return o.by })
+	o.services = wiring.New(wiring.Config{
+		DB: db, Keys: keys, Now: now, Logger: slog.New(slog.DiscardHandler), Author: func(event.Stream) audit.Author { return o.by },
+	})
 	return o
 }
 
@@ -52,18 +60,15 @@ func (o *Operator) Because(reason string) *Operator {
 type Partner struct {
 	ID        string
 	Name      string
-	Terms     Terms
+	Terms     credential.Terms
 	Created   time.Time
 	Suspended time.Time // zero: it is not
 }
 
 const maxPartnerName = 200 // characters
 
-// DefaultTerms are those of a partner with whom nothing else is agreed.
-func DefaultTerms() Terms { return Terms{Rates: ledger.DefaultRates()} }
-
-// check refuses terms that cannot be.
-func (t Terms) check() error {
+// checkTerms fails with [fault.Validation] for impossible terms.
+func checkTerms(t credential.Terms) error {
 	if t.ReviewLimitCents < 0 {
 		return fault.Invalid("review_limit_cents", "must not be negative")
 	}
@@ -78,18 +83,18 @@ func (t Terms) check() error {
 	return nil
 }
 
-// details are the terms as the audit log shows them.
-func (t Terms) details() map[string]any {
+// termDetails returns the terms for the audit log.
+func termDetails(t credential.Terms) map[string]any {
 	return map[string]any{"review_limit_cents": t.ReviewLimitCents, "service_bp": t.Rates.Service, "partner_bp": t.Rates.Partner, "broker_bp": t.Rates.Broker, "referral_bp": t.Rates.Referral}
 }
 
 // CreatePartner makes a partner. It fails with [fault.Validation].
-func (o *Operator) CreatePartner(ctx context.Context, name string, terms Terms) (Partner, error) {
+func (o *Operator) CreatePartner(ctx context.Context, name string, terms credential.Terms) (Partner, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len([]rune(name)) > maxPartnerName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return Partner{}, fault.Invalid("name", "must have 1 to %d printable characters", maxPartnerName)
 	}
-	if err := terms.check(); err != nil {
+	if err := checkTerms(terms); err != nil {
 		return Partner{}, err
 	}
 	p := Partner{ID: store.NewID("prt"), Name: name, Terms: terms, Created: store.Time(store.Micros(o.now()))}
@@ -97,7 +102,7 @@ func (o *Operator) CreatePartner(ctx context.Context, name string, terms Terms) 
 		if err := insertPartner(ctx, tx, p); err != nil {
 			return err
 		}
-		return o.by.Record(ctx, tx, "partner.create", p.ID, map[string]any{"name": name, "terms": terms.details()})
+		return o.by.Record(ctx, tx, "partner.create", p.ID, map[string]any{"name": name, "terms": termDetails(terms)})
 	})
 	if err != nil {
 		return Partner{}, fmt.Errorf("create a partner: %w", err)
@@ -118,8 +123,8 @@ func (o *Operator) Partners(ctx context.Context) (all []Partner, err error) {
 }
 
 // SetTerms changes a partner's terms, for sales from then on. It fails with [fault.NotFound] and [fault.Validation].
-func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms Terms) error {
-	if err := terms.check(); err != nil {
+func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms credential.Terms) error {
+	if err := checkTerms(terms); err != nil {
 		return err
 	}
 	err := o.db.Tx(ctx, func(tx store.Tx) error {
@@ -134,7 +139,7 @@ func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms Terms) 
 		if _, err := updateTerms(ctx, tx, partnerID, terms); err != nil {
 			return err
 		}
-		return o.by.Record(ctx, tx, "partner.terms", partnerID, map[string]any{"before": all[at].Terms.details(), "after": terms.details()})
+		return o.by.Record(ctx, tx, "partner.terms", partnerID, map[string]any{"before": termDetails(all[at].Terms), "after": termDetails(terms)})
 	})
 	return fault.Wrap("change terms", err)
 }
@@ -181,31 +186,25 @@ func errNoCredential() error {
 type Credential struct {
 	KeyID       string
 	Partner     string
-	Environment Environment
+	Environment credential.Environment
 	Scopes      []string
 	Secrets     int // that are good now: two while it is being changed
 	Created     time.Time
 	Revoked     time.Time // zero: it is not
 }
 
-// An Issued secret is shown once.
-type Issued struct {
-	KeyID  string
-	Secret string
-}
-
 // CreateCredential makes a credential with the scopes, separated by commas or spaces. It fails with [fault.NotFound] and
 // [fault.Validation].
-func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env Environment, scopes string) (Issued, error) {
-	given, err := parseScopes(scopes)
+func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env credential.Environment, scopes string) (signature.Credential, error) {
+	given, err := credential.ParseScopes(scopes)
 	if err != nil {
-		return Issued{}, err
+		return signature.Credential{}, err
 	}
-	prefix, ok := prefixes[env]
+	prefix, ok := credential.KeyPrefix(env)
 	if !ok {
-		return Issued{}, fault.Invalid("environment", "must be %s or %s", market.Sandbox, market.Live)
+		return signature.Credential{}, fault.Invalid("environment", "must be %s or %s", market.Sandbox, market.Live)
 	}
-	issued := Issued{KeyID: store.NewID(prefix.key), Secret: newSecret(env)}
+	issued := signature.Credential{KeyID: store.NewID(prefix), Secret: credential.NewSecret(env)}
 	c := Credential{KeyID: issued.KeyID, Partner: partnerID, Environment: env, Scopes: given, Created: o.now()}
 	err = o.db.Tx(ctx, func(tx store.Tx) error {
 		if err := insertCredential(ctx, tx, c); err != nil {
@@ -217,10 +216,10 @@ func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env E
 		return o.by.Record(ctx, tx, "credential.create", c.KeyID, map[string]any{"partner": partnerID, "environment": env, "scopes": given})
 	})
 	if store.IsForeignKey(err) {
-		return Issued{}, errNoPartner()
+		return signature.Credential{}, errNoPartner()
 	}
 	if err != nil {
-		return Issued{}, fmt.Errorf("create a credential: %w", err)
+		return signature.Credential{}, fmt.Errorf("create a credential: %w", err)
 	}
 	return issued, nil
 }
@@ -231,11 +230,11 @@ const SecretOverlap = 24 * time.Hour
 // RotateSecret gives a credential another secret. The one before is good for the overlap, so that a partner can change it
 // without a gap; zero ends it at once. It fails with [fault.NotFound], and with [fault.Conflict] while the secret before
 // that is still good.
-func (o *Operator) RotateSecret(ctx context.Context, keyID string, overlap time.Duration) (Issued, error) {
-	var issued Issued
+func (o *Operator) RotateSecret(ctx context.Context, keyID string, overlap time.Duration) (signature.Credential, error) {
+	var issued signature.Credential
 	err := o.db.Tx(ctx, func(tx store.Tx) error {
 		now := o.now()
-		env, last, good, err := standingOf(ctx, tx, keyID, now)
+		env, last, good, err := secretsOf(ctx, tx, keyID, now)
 		switch {
 		case store.IsNoRows(err):
 			return errNoCredential()
@@ -247,20 +246,20 @@ func (o *Operator) RotateSecret(ctx context.Context, keyID string, overlap time.
 		if err := endSecrets(ctx, tx, keyID, now.Add(overlap)); err != nil {
 			return err
 		}
-		issued = Issued{KeyID: keyID, Secret: newSecret(env)}
+		issued = signature.Credential{KeyID: keyID, Secret: credential.NewSecret(env)}
 		if err := o.insertSecret(ctx, tx, keyID, last+1, issued.Secret); err != nil {
 			return err
 		}
 		return o.by.Record(ctx, tx, "credential.rotate", keyID, map[string]any{"overlap": overlap.String()})
 	})
 	if err != nil {
-		return Issued{}, fault.Wrap("rotate a secret", err)
+		return signature.Credential{}, fault.Wrap("rotate a secret", err)
 	}
 	return issued, nil
 }
 
 func (o *Operator) insertSecret(ctx context.Context, tx store.Tx, keyID string, number int, secret string) error {
-	return insertSecret(ctx, tx, keyID, number, o.keys.Seal([]byte(secret), secretContext(keyID, number)), o.now())
+	return insertSecret(ctx, tx, keyID, number, o.keys.Seal([]byte(secret), credential.SecretContext(keyID, number)), o.now())
 }
 
 // RevokeCredential ends a credential, for good. It fails with [fault.NotFound].
@@ -284,12 +283,12 @@ func (o *Operator) Credentials(ctx context.Context, partnerID string) (all []Cre
 
 // Orders is a page of the orders of all partners, the newest first.
 func (o *Operator) Orders(ctx context.Context, f sale.Filter) (sale.Page, error) {
-	return o.desk.List(ctx, sale.Party{}, f)
+	return o.services.Sales.List(ctx, sale.Party{}, f)
 }
 
 // Order is an order of any partner. It fails with [fault.NotFound].
 func (o *Operator) Order(ctx context.Context, id string) (sale.Order, error) {
-	return o.desk.Order(ctx, sale.Party{}, id)
+	return o.services.Sales.Order(ctx, sale.Party{}, id)
 }
 
 // Act does an action to an order of any partner, by the partner's clock. It fails with [fault.NotFound], and with
@@ -301,11 +300,11 @@ func (o *Operator) Act(ctx context.Context, id string, a sale.Action, reason str
 	}
 	by := o.actor(reason)
 	err = o.db.Tx(ctx, func(tx store.Tx) error {
-		now, err := timeOf(ctx, tx, o.now(), Party{Partner: before.Partner, Environment: Environment(before.Environment)})
+		now, err := wiring.LocalTime(ctx, tx, o.now(), credential.Party{Partner: before.Partner, Environment: credential.Environment(before.Environment)})
 		if err != nil {
 			return err
 		}
-		acted, err = o.desk.Transition(ctx, tx, id, a, by, now)
+		acted, err = o.services.Sales.Transition(ctx, tx, id, a, by, now)
 		return err
 	})
 	return acted, err
@@ -318,33 +317,35 @@ func (o *Operator) actor(reason string) sale.Actor {
 // Flag makes sales of a domain wait for a person from now on; Unflag ends that.
 func (o *Operator) Flag(ctx context.Context, domain fqdn.Name, reason string) error {
 	return o.db.Tx(ctx, func(tx store.Tx) error {
-		return o.desk.Flag(ctx, tx, domain, o.actor(reason))
+		return o.services.Sales.Flag(ctx, tx, domain, o.actor(reason))
 	})
 }
 
 // Unflag ends what Flag began. Orders that are held stay so until they are cleared.
 func (o *Operator) Unflag(ctx context.Context, domain fqdn.Name, reason string) error {
 	return o.db.Tx(ctx, func(tx store.Tx) error {
-		return o.desk.Unflag(ctx, tx, domain, o.actor(reason))
+		return o.services.Sales.Unflag(ctx, tx, domain, o.actor(reason))
 	})
 }
 
 // Flagged are the domains whose sales wait for a person.
-func (o *Operator) Flagged(ctx context.Context) ([]fqdn.Name, error) { return o.desk.Flagged(ctx) }
+func (o *Operator) Flagged(ctx context.Context) ([]fqdn.Name, error) {
+	return o.services.Sales.Flagged(ctx)
+}
 
 // Deliveries is a page of a partner's deliveries, the latest events first, and the cursor of the next.
-func (o *Operator) Deliveries(ctx context.Context, partnerID string, env Environment, f event.DeliveryFilter) ([]event.Delivery, string, error) {
-	return o.events.Deliveries(ctx, Party{Partner: partnerID, Environment: env}.stream(), f)
+func (o *Operator) Deliveries(ctx context.Context, partnerID string, env credential.Environment, f event.DeliveryFilter) ([]event.Delivery, string, error) {
+	return o.services.Events.Deliveries(ctx, wiring.Stream(credential.Party{Partner: partnerID, Environment: env}), f)
 }
 
 // Redeliver has an event sent to a partner once more. It fails with [fault.NotFound] and [fault.Conflict].
-func (o *Operator) Redeliver(ctx context.Context, partnerID string, env Environment, id string) (event.Delivery, error) {
-	return o.events.Redeliver(ctx, Party{Partner: partnerID, Environment: env}.stream(), id)
+func (o *Operator) Redeliver(ctx context.Context, partnerID string, env credential.Environment, id string) (event.Delivery, error) {
+	return o.services.Events.Redeliver(ctx, wiring.Stream(credential.Party{Partner: partnerID, Environment: env}), id)
 }
 
 // CheckLedger holds the ledger against itself and against the orders.
 func (o *Operator) CheckLedger(ctx context.Context) (ledger.Report, error) {
-	return ledger.Check(ctx, o.db, claims)
+	return ledger.Check(ctx, o.db, orderClaims)
 }
 
 // Audit is what operators and partners did, as far as the filter chooses it, the newest first.
@@ -355,7 +356,7 @@ func (o *Operator) Audit(ctx context.Context, f audit.Filter) ([]audit.Line, err
 // Seed puts the inventory of the sandbox up for sale: some 290 names under .example and .test with made-up prices, always
 // the same. Names that were sold meanwhile stay sold, and are told in the report as bad rows.
 func (o *Operator) Seed(ctx context.Context) (market.Report, error) {
-	return market.Import(ctx, o.db, strings.NewReader(seed()), market.ImportOptions{
+	return market.Import(ctx, o.db, strings.NewReader(SeedCSV()), market.ImportOptions{
 		Environment: market.Sandbox, Partial: true, Audit: o.by, Action: "sandbox.seed",
 	})
 }

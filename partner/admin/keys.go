@@ -1,4 +1,4 @@
-package partner
+package admin
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -17,7 +18,7 @@ func sealed() []store.Sealed {
 		Table: "partner_secrets", Column: "sealed", Key: []string{"key_id", "number"},
 		Context: func(key []any) []byte {
 			number, _ := key[1].(int64)
-			return secretContext(fmt.Sprint(key[0]), int(number))
+			return credential.SecretContext(fmt.Sprint(key[0]), int(number))
 		},
 	}
 	return slices.Concat([]store.Sealed{store.SealedSecrets(), secrets, sale.Sealed()}, event.Sealed())

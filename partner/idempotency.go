@@ -11,7 +11,9 @@ import (
 
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
+	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -46,7 +48,7 @@ func (c *call) answerID(required bool) (answerID, error) {
 		return answerID{}, fault.Invalid(signature.HeaderIdempotencyKey, "must have 1 to %d characters", maxKey)
 	}
 	h := sha256.New()
-	for _, part := range [...]string{c.caller.Key, c.scope, key} {
+	for _, part := range [...]string{c.Caller.Key, c.scope, key} {
 		h.Write(binary.AppendUvarint(nil, uint64(len(part))))
 		h.Write([]byte(part))
 	}
@@ -109,43 +111,43 @@ func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Con
 		return op.Answer{}, err
 	}
 	var answer op.Answer
-	var out *outbox
-	err = a.desk.Tx(ctx, string(c.party.Environment), func(tx store.Tx) error {
+	var out *wiring.Outbox
+	err = a.sales.Tx(ctx, string(c.Party.Environment), func(tx store.Tx) error {
 		now := a.cfg.Now()
 		before, again, err := c.repeated(ctx, tx, r, id, now)
 		if err != nil || again {
 			answer, out = before, nil
 			return err
 		}
-		local, err := timeOf(ctx, tx, now, c.party)
+		local, err := wiring.LocalTime(ctx, tx, now, c.Party)
 		if err != nil {
 			return err
 		}
-		out = &outbox{}
-		done, err := effect(withOutbox(ctx, out), tx, local)
+		out = &wiring.Outbox{}
+		done, err := effect(wiring.WithOutbox(ctx, out), tx, local)
 		if err != nil {
 			return err
 		}
 		if answer, err = c.keep(ctx, tx, r, id, done, now); err != nil {
 			return err
 		}
-		return out.flush(ctx, tx)
+		return out.Flush(ctx, tx)
 	})
 	if store.IsRetryable(err) {
 		return op.Answer{}, fault.New(fault.Conflict, "another request is changing the same").WithCause(err).
 			WithHint("repeat the request with the same idempotency key").WithRetry(time.Second)
 	}
 	if err == nil && out != nil {
-		a.committed(ctx, c.party, out)
+		a.committed(ctx, c.Party, out)
 	}
 	return answer, err
 }
 
 // committed makes what was committed show: to the sender of webhooks and, if there are events of orders, to searches of
 // this process. That it fails to is no failure of the request.
-func (a *API) committed(ctx context.Context, p Party, out *outbox) {
-	a.events.Wake(p.stream())
-	if !out.orders {
+func (a *API) committed(ctx context.Context, p credential.Party, out *wiring.Outbox) {
+	a.events.Wake(wiring.Stream(p))
+	if !out.Orders {
 		return
 	}
 	if err := a.inventory.changed(ctx); err != nil {
@@ -208,37 +210,4 @@ func repeatable(ctx context.Context, r op.Repeatable) (*call, answerID, error) {
 	}
 	id, err := c.answerID(r.Idempotency == op.Required)
 	return c, id, err
-}
-
-// An outbox collects the events of a transaction, which come last in it: from the first on, until the commit, no other
-// transaction can append to the partner's events.
-type outbox struct {
-	events []func(ctx context.Context, tx store.Tx) error
-	orders bool // there are events of orders: what is for sale may have changed
-}
-
-type outboxKey struct{}
-
-func withOutbox(ctx context.Context, o *outbox) context.Context {
-	return context.WithValue(ctx, outboxKey{}, o)
-}
-
-// emit runs what appends an event at the end of the transaction, or at once where no request runs.
-func emit(ctx context.Context, tx store.Tx, order bool, appendEvent func(ctx context.Context, tx store.Tx) error) error {
-	o, _ := ctx.Value(outboxKey{}).(*outbox)
-	if o == nil {
-		return appendEvent(ctx, tx)
-	}
-	o.events = append(o.events, appendEvent)
-	o.orders = o.orders || order
-	return nil
-}
-
-func (o *outbox) flush(ctx context.Context, tx store.Tx) error {
-	for _, appendEvent := range o.events {
-		if err := appendEvent(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
 }

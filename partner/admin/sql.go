@@ -1,4 +1,4 @@
-package partner
+package admin
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -19,7 +20,7 @@ func insertPartner(ctx context.Context, tx store.Tx, p Partner) error {
 	return err
 }
 
-func updateTerms(ctx context.Context, tx store.Tx, id string, t Terms) (int64, error) {
+func updateTerms(ctx context.Context, tx store.Tx, id string, t credential.Terms) (int64, error) {
 	return tx.Exec(ctx, `
 		UPDATE partners SET review_limit_cents = $1, service_bp = $2, partner_bp = $3, broker_bp = $4, referral_bp = $5 WHERE id = $6`,
 		t.ReviewLimitCents, t.Rates.Service, t.Rates.Partner, t.Rates.Broker, t.Rates.Referral, id)
@@ -57,9 +58,9 @@ func endSecrets(ctx context.Context, tx store.Tx, keyID string, at time.Time) er
 	return err
 }
 
-// standingOf is the environment of a credential that is not revoked, the number of its last secret, and how many of its
+// secretsOf is the environment of a credential that is not revoked, the number of its last secret, and how many of its
 // secrets are good.
-func standingOf(ctx context.Context, tx store.Tx, keyID string, now time.Time) (env Environment, last, good int, err error) {
+func secretsOf(ctx context.Context, tx store.Tx, keyID string, now time.Time) (env credential.Environment, last, good int, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT c.environment, MAX(s.number), SUM(CASE WHEN s.ends_at = 0 OR s.ends_at > $1 THEN 1 ELSE 0 END)
 		FROM partner_credentials c JOIN partner_secrets s ON s.key_id = c.key_id

@@ -1,4 +1,4 @@
-package partner
+package admin
 
 import (
 	"encoding/csv"
@@ -30,14 +30,14 @@ var (
 	seedPrices   = []int64{4_900, 9_900, 14_900, 29_500, 49_900, 99_500, 145_000, 249_000, 495_000, 1_250_000}
 )
 
-// Sample is a name that is always in the sandbox, and its price in cents of USD.
+// Sample is a domain of the sandbox inventory, and SampleCents its price in cents of USD.
 const (
 	Sample      = "brewhaven.example"
 	SampleCents = 9_900
 )
 
-// seed is the inventory of the sandbox as a file for [market.Import]. It is always the same.
-func seed() string {
+// SeedCSV returns the inventory of the sandbox as a file for [market.Import]. It is always the same.
+func SeedCSV() string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	_ = w.Write([]string{"domain", "price_cents", "floor_price_cents", "currency", "description", "keywords"}) // to memory

@@ -1,0 +1,126 @@
+// Package wiring connects package sale to the market, the ledger, the event log and the audit log. The partner API and the
+// operator's commands work on these services.
+package wiring
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/namewharf/namewharf/audit"
+	"github.com/namewharf/namewharf/event"
+	"github.com/namewharf/namewharf/fqdn"
+	"github.com/namewharf/namewharf/ledger"
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/money"
+	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/seal"
+	"github.com/namewharf/namewharf/store"
+)
+
+// Services are the sale service and the event log, connected with the market, the ledger and the audit log.
+type Services struct {
+	Sales  *sale.Service
+	Events *event.Log
+}
+
+// Config configures [Services]. All but Allow are required.
+type Config struct {
+	DB     *store.DB
+	Keys   *seal.Keys
+	Now    func() time.Time
+	Logger *slog.Logger
+	Allow  []netip.Prefix                  // private addresses to which webhooks may be sent
+	Author func(event.Stream) audit.Author // who changes the webhook of a stream, for the audit log
+}
+
+// New returns the services.
+func New(cfg Config) Services {
+	events := event.New(event.Config{
+		DB: cfg.DB, Now: cfg.Now, Logger: cfg.Logger, Allow: cfg.Allow, Secrets: cfg.Keys,
+		Audit: func(ctx context.Context, tx store.Tx, s event.Stream, action, subject string, details map[string]any) error {
+			return cfg.Author(s).Record(ctx, tx, action, subject, details)
+		},
+	})
+	return Services{
+		Events: events,
+		Sales: sale.New(sale.Config{
+			DB: cfg.DB, Inventory: inventory{cfg.DB}, Books: postings{}, Events: eventLog{events}, Audit: auditor{cfg.Now},
+			Keys: cfg.Keys, Now: cfg.Now,
+		}),
+	}
+}
+
+// An auditor records what sales do in the audit log.
+type auditor struct{ now func() time.Time }
+
+func (a auditor) Record(ctx context.Context, tx store.Tx, by sale.Actor, action, subject string, details map[string]any) error {
+	return audit.Author{Name: by.Name, Reason: by.Reason, Now: a.now}.Record(ctx, tx, action, subject, details)
+}
+
+// ActorName returns the name of a partner in the audit log.
+func ActorName(partnerID string) string { return "partner " + partnerID }
+
+// Seller returns the party as package sale knows it.
+func Seller(p credential.Party) sale.Party {
+	return sale.Party{
+		Partner: p.Partner, Environment: string(p.Environment),
+		Terms: sale.Terms{ServiceBP: int64(p.Terms.Rates.Service), ReviewLimitCents: p.Terms.ReviewLimitCents},
+	}
+}
+
+// Stream returns the event stream of a party.
+func Stream(p credential.Party) event.Stream {
+	return event.Stream{Partner: p.Partner, Environment: string(p.Environment)}
+}
+
+// An inventory is the market as package sale uses it.
+type inventory struct{ db *store.DB }
+
+func (s inventory) Offer(ctx context.Context, environment string, domain fqdn.Name) (sale.Listing, error) {
+	return listing(market.Find(ctx, s.db, market.Environment(environment), domain))
+}
+
+func (s inventory) Sell(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) (sale.Listing, error) {
+	return listing(market.Move(ctx, tx, market.Environment(environment), domain, market.Listed, market.Sold, now))
+}
+
+func (s inventory) Relist(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) error {
+	_, err := market.Move(ctx, tx, market.Environment(environment), domain, market.Sold, market.Listed, now)
+	return err
+}
+
+func listing(l market.Listing, err error) (sale.Listing, error) {
+	return sale.Listing{ID: l.ID, Price: money.Amount{Cents: l.PriceCents, Currency: l.Currency}}, err
+}
+
+// postings is the ledger as package sale uses it.
+type postings struct{}
+
+func (postings) Sold(ctx context.Context, tx store.Tx, p sale.Party, o sale.Order) error {
+	return ledger.Post(ctx, tx, ledger.Sold(owner(p), o.PublicID, o.Price(), ledger.BasisPoints(p.Terms.ServiceBP), o.CreatedAt))
+}
+
+func (postings) Reverse(ctx context.Context, tx store.Tx, o sale.Order) error {
+	kind := ledger.Refund
+	if o.Status == sale.Cancelled {
+		kind = ledger.Cancellation
+	}
+	return ledger.Reverse(ctx, tx, owner(o.Party()), o.PublicID, kind, o.UpdatedAt)
+}
+
+func owner(p sale.Party) ledger.Owner {
+	return ledger.Owner{Partner: p.Partner, Environment: p.Environment}
+}
+
+// An eventLog is the event log as package sale uses it.
+type eventLog struct{ log *event.Log }
+
+func (e eventLog) Emit(ctx context.Context, tx store.Tx, p sale.Party, kind string, data sale.EventData, at time.Time) error {
+	return Emit(ctx, tx, true, func(ctx context.Context, tx store.Tx) error {
+		_, err := e.log.Append(ctx, tx, event.Stream{Partner: p.Partner, Environment: p.Environment}, kind, data, at)
+		return err
+	})
+}
