@@ -1,7 +1,7 @@
-// Package audit is who did what: the record of changes that somebody answers for.
+// Package audit records who did what.
 //
-// A line is written in the transaction of the change that it tells of, so that there is no change without its line and
-// no line without its change. Lines hold no secrets: neither passwords, keys and tokens nor links that stand for them.
+// A line is written in the transaction of the change that it records: both commit or neither does. Lines hold no
+// secrets: no passwords, keys or tokens, and no links that contain them.
 package audit
 
 import (
@@ -24,11 +24,11 @@ type Author struct {
 	Now    func() time.Time
 }
 
-// maxDetails is the length of the details of a line in bytes. They are ours: longer ones are a mistake.
+// maxDetails is the length of the details of a line in bytes. Longer ones are a programming error.
 const maxDetails = 8 << 10
 
 // Record writes a line in a transaction of the caller: the action, such as "order.refund", done to the subject, such as
-// the id of the order. Details tell more, as JSON; where something was changed that is "before" and "after". They may
+// the id of the order. Details are more about it, as JSON; where something was changed that is "before" and "after". They may
 // be nil.
 func (a Author) Record(ctx context.Context, tx store.Tx, action, subject string, details map[string]any) error {
 	if a.Name == "" || a.Now == nil || action == "" {
@@ -65,7 +65,7 @@ type Line struct {
 // A Filter chooses lines. Empty fields choose all.
 type Filter struct {
 	Actor   string
-	Action  string // whole, or up to a dot: "order" stands for all that is done to orders
+	Action  string // whole, or up to a dot: "order" selects all actions on orders
 	Subject string
 	Since   time.Time // lines of this time and later
 	Before  string    // lines older than the one with this id: the next page

@@ -64,7 +64,7 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return v, ok
 }
 
-// Peek is Get that also tells the deadline.
+// Peek is Get that also returns the deadline.
 func (c *Cache[K, V]) Peek(key K) (value V, expires time.Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

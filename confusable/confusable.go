@@ -1,5 +1,5 @@
-// Package confusable tells which texts a person takes for others: by letters that look alike, in the manner of Unicode
-// Technical Standard 39.
+// Package confusable finds texts that a reader may mistake for one another because letters look alike (Unicode Technical
+// Standard 39).
 package confusable
 
 import (
@@ -47,7 +47,7 @@ func parse(table string) looks {
 	return l
 }
 
-// hasty are what a hasty eye takes for a letter, beyond what UTS 39 has: digits and signs in the manner of leetspeak,
+// hasty are characters that a hurried reader takes for a letter, beyond those of UTS 39: digits and signs in the manner of leetspeak,
 // letters whose capitals look alike, and letters on their heads.
 var hasty = func() map[rune]string {
 	m := map[rune]string{}

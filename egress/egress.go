@@ -1,4 +1,4 @@
-// Package egress is the one way out to addresses that strangers name: an SSRF-safe client.
+// Package egress is an SSRF-safe client: the one way to connect to addresses that outsiders supply.
 //
 // A [Client] resolves a host itself, drops the addresses that are not public, and dials one of those that it checked,
 // so that a name which resolves differently the next time gains nothing. Every wait and every reply is bounded, and no

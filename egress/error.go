@@ -13,12 +13,12 @@ type Code string
 // The codes of [Error].
 const (
 	Refused   Code = "refused"   // the address, the port, the scheme or the URL is not allowed; nothing was sent
-	Busy      Code = "busy"      // our own limits left no room in time; nothing was sent
+	Busy      Code = "busy"      // our own limits did not allow the request in time; nothing was sent
 	Timeout   Code = "timeout"   // a time limit passed
 	TooLarge  Code = "too_large" // the reply is over its limit
 	Truncated Code = "truncated" // the reply ended before it was complete
 	Redirect  Code = "redirect"  // too many redirects, or one that is not followed
-	Network   Code = "network"   // no connection, or none that held
+	Network   Code = "network"   // no connection, or it failed
 )
 
 // An Error is why an exchange failed. Its text holds neither addresses nor names that the other side chose.
@@ -26,7 +26,7 @@ type Error struct {
 	Code  Code
 	Note  string        // what went wrong, in our own words
 	Retry time.Duration // when a next attempt makes sense, if that is known
-	Cause error         // may hold what strangers chose: it is for errors.Is and errors.As, not for printing
+	Cause error         // may contain text of the other side: use it with errors.Is and errors.As, do not print it
 }
 
 func (e *Error) Error() string {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Slots bound how many exchanges run at a time, for each key and in all. Who waits longest goes first among those whose
-// key has room, so that a key without room holds up nobody else. A key is remembered while it is in use only.
+// Slots bound how many exchanges run at a time, for each key and in all. The longest-waiting exchange whose key is
+// below its limit goes first, so that a key at its limit does not delay other keys. A key is remembered while it is in use only.
 type Slots struct {
 	each, all int
 

@@ -110,7 +110,7 @@ func registrableLabel(label string) error {
 			if inContext(runes, i) {
 				continue
 			}
-			return &Error{"holds a character that may stand only beside certain others in a domain name (RFC 5892, appendix A)"}
+			return &Error{"holds a character that is allowed only beside certain others in a domain name (RFC 5892, appendix A)"}
 		}
 		return &Error{"holds a character that domain names are not made of, such as an emoji or a symbol (IDNA 2008, RFC 5892)"}
 	}
@@ -134,13 +134,13 @@ func inContext(label []rune, i int) bool {
 		return false
 	}
 	switch r := label[i]; {
-	case r == 0x00B7: // a middle dot stands between two l, as in Catalan
+	case r == 0x00B7: // a middle dot is allowed between two l, as in Catalan
 		return at(i-1) == 'l' && at(i+1) == 'l'
-	case r == 0x0375: // the Greek numeral sign stands before a Greek letter
+	case r == 0x0375: // the Greek numeral sign is allowed before a Greek letter
 		return unicode.Is(unicode.Greek, at(i+1))
-	case r == 0x05F3, r == 0x05F4: // geresh and gershayim stand after a Hebrew letter
+	case r == 0x05F3, r == 0x05F4: // geresh and gershayim are allowed after a Hebrew letter
 		return unicode.Is(unicode.Hebrew, at(i-1))
-	case r == 0x30FB: // the Katakana middle dot, which is of no script itself, stands with Japanese letters
+	case r == 0x30FB: // the Katakana middle dot, which is of no script itself, is allowed with Japanese letters
 		return has(func(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana, unicode.Han) })
 	case arabicIndic(r): // the two sets of Arabic digits look alike
 		return !has(extendedArabicIndic)

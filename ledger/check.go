@@ -144,7 +144,7 @@ func (r *Report) currencies(ctx context.Context, tx store.Tx) error {
 		GROUP BY partner, environment, currency HAVING SUM(cents) <> 0 ORDER BY partner, environment, currency`)
 }
 
-// orders holds all orders against their postings, part by part in the order of their ids.
+// orders compares all orders with their postings, page by page in the order of their ids.
 func (r *Report) orders(ctx context.Context, tx store.Tx, claims Claims) error {
 	for after := ""; ; {
 		part, err := claims(ctx, tx, after, claimsAtOnce)
@@ -218,7 +218,7 @@ func postedOf(ctx context.Context, tx store.Tx, after, last string) (map[string]
 	return all, err
 }
 
-// compare holds one order against its postings.
+// compare compares an order with its postings.
 func (r *Report) compare(c Claim, p *posted) {
 	problem := ""
 	switch {
@@ -231,7 +231,7 @@ func (r *Report) compare(c Claim, p *posted) {
 	case c.Reversed && !p.reversed:
 		problem = "the order was given back, but its sale is not reversed"
 	case !c.Reversed && p.reversed:
-		problem = "the sale is reversed, but the order stands"
+		problem = "the sale is reversed, but the order is not"
 	case c.Reversed && p.left:
 		problem = "the reversal is not the opposite of the sale"
 	default:

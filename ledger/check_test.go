@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// A line is a posting as it stands in the table, which a broken program may have written.
+// A line is a posting as it is in the table, which a defective program may have written.
 type line struct {
 	entry, kind, partner, order, account string
 	number                               int
@@ -102,7 +102,7 @@ func TestCheckFinds(t *testing.T) {
 		},
 		"a reversal without a refund": {
 			post: []ledger.Entry{good("ord_1")}, refund: []string{"ord_1"}, claims: []ledger.Claim{claim("ord_1")},
-			want: []string{"order ord_1: currency USD: the sale is reversed, but the order stands"},
+			want: []string{"order ord_1: currency USD: the sale is reversed, but the order is not"},
 		},
 		"a reversal of something else": {
 			post: []ledger.Entry{good("ord_1"), {Kind: ledger.Refund, Owner: owner, Order: "ord_1", At: noon, Postings: []ledger.Posting{

@@ -1,7 +1,7 @@
 // Package ledger is the postings, and the balances that are sums of them.
 //
 // Double entry, append-only, integer cents: what happens to money is an [Entry], a set of postings that sum to zero in
-// each currency. Entries are added by [Post] and [Reverse] and never change; the schema refuses whoever tries. A balance
+// each currency. Entries are added by [Post] and [Reverse] and never change; the schema refuses changes. A balance
 // is a sum of postings and is stored nowhere, so it cannot be wrong by itself; [Check] shows that the postings are right.
 package ledger
 
@@ -23,7 +23,7 @@ type Owner struct {
 	Environment string // SANDBOX or LIVE
 }
 
-// An Account is a heading under which postings are summed: what is owed to the service stands above zero (debit), what the
+// An Account is a heading under which postings are summed: what is owed to the service is above zero (debit), what the
 // service owes to others or has earned below (credit).
 type Account string
 

@@ -14,8 +14,8 @@ import (
 	"github.com/namewharf/namewharf/lookup/rdap"
 )
 
-// askRegistry asks the registry of the suffix: every RDAP server until one knows, then WHOIS. With hops it goes on
-// to the registrar for what the registry leaves blank.
+// askRegistry asks the registry of the suffix: every RDAP server until one has an answer, then WHOIS. With hops it then
+// asks the registrar for the fields that the registry leaves blank.
 func (s *Service) askRegistry(ctx context.Context, name, suffix fqdn.Name, hops bool) finding {
 	servers := s.Servers(suffix)
 	f := finding{status: Unknown, confidence: ByNone}
@@ -23,7 +23,7 @@ func (s *Service) askRegistry(ctx context.Context, name, suffix fqdn.Name, hops 
 		f.reason = "no RDAP and no WHOIS server is known for this suffix"
 		return f
 	}
-	secure := false // an https server was there to ask
+	secure := false // there was an https server
 	for i, base := range servers.RDAP {
 		if ctx.Err() != nil {
 			break
@@ -63,7 +63,7 @@ func share(ctx context.Context, try time.Duration, others int) time.Duration {
 }
 
 // askRDAP asks one RDAP server of the registry. A downgraded server, an http one that is asked because the https one
-// failed, is not believed when it says that a name is free: whoever cut the one off may play the other.
+// failed, is not believed when it says that a name is free: an attacker who blocks https can forge http.
 func (s *Service) askRDAP(ctx context.Context, try time.Duration, base string, name fqdn.Name, downgraded bool) finding {
 	ctx, cancel := context.WithTimeout(ctx, try)
 	defer cancel()
@@ -86,7 +86,7 @@ func (s *Service) askRDAP(ctx context.Context, try time.Duration, base string, n
 	return f
 }
 
-// judgeRDAP applies the table of what a reply may say. It returns the code for the evidence.
+// judgeRDAP decides the status from a reply. It returns the code for the evidence.
 func (f *finding) judgeRDAP(resp guard.Response, name fqdn.Name) (code string) {
 	code = strconv.Itoa(resp.Status)
 	f.retry = resp.Retry
@@ -119,8 +119,8 @@ func (f *finding) judgeRDAP(resp guard.Response, name fqdn.Name) (code string) {
 	return code
 }
 
-// judgeNotFound decides whether a 404 is the registry's "does not exist" (RFC 7480, section 5.3) or somebody's
-// "no such page".
+// judgeNotFound decides whether a 404 is the registry's "does not exist" (RFC 7480, section 5.3) or another
+// server's "no such page".
 func (f *finding) judgeNotFound(resp guard.Response) (code string) {
 	body := strings.TrimSpace(string(resp.Body[:min(len(resp.Body), 16)]))
 	isJSON := resp.Type == rdap.TypeRDAP || resp.Type == rdap.TypeJSON
@@ -161,11 +161,11 @@ func (f *finding) failed(what string, err error) (code string) {
 var failures = map[guard.Code]string{
 	guard.Refused:   "the server's address is not one that we connect to",
 	guard.Resting:   "the server asked for a pause that is not over",
-	guard.Busy:      "the server's limit on our requests leaves no room in time",
+	guard.Busy:      "the server's limit on our requests does not allow another in time",
 	guard.Timeout:   "the server did not answer in time",
 	guard.TooLarge:  "the reply is too large",
 	guard.Truncated: "the reply was cut short",
-	guard.Redirect:  "the server redirects to where we do not follow",
+	guard.Redirect:  "the server redirects to an address that we do not follow",
 	guard.Network:   "the server could not be reached",
 }
 

@@ -54,7 +54,7 @@ func FuzzParseBootstrap(f *testing.F) {
 	})
 }
 
-// TestRefresh shows the daily round, the back-off after failures, and that the last good copy is served meanwhile.
+// TestRefresh shows the daily refresh, the back-off after failures, and that the last good copy is served meanwhile.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,16 +17,16 @@ import (
 
 const (
 	wildcardLife  = 24 * time.Hour // a zone rarely becomes one, or ceases to be
-	dnsInFlight   = 64             // queries at a time; DNS is a help, so what is over it goes without
+	dnsInFlight   = 64             // queries at a time; DNS is optional, so names over the limit go without
 	dnsUDP        = 1232           // bytes of a reply over UDP that pass everywhere (DNS flag day 2020)
 	wildcardCache = 2048
 )
 
 // What DNS says about a name.
 const (
-	dnsDelegated = "delegated" // the zone hands it to somebody
+	dnsDelegated = "delegated" // the zone delegates it
 	dnsNXDomain  = "nxdomain"  // the zone does not have it
-	dnsWildcard  = "wildcard"  // the zone answers for every name, so its answer means nothing
+	dnsWildcard  = "wildcard"  // the zone answers for every name, so its answer is no evidence
 )
 
 // SystemResolvers returns the DNS servers of this machine's resolv.conf, for Config.Resolvers; none when it has none.
@@ -73,7 +73,7 @@ func (s *Service) dnsServers(suffix fqdn.Name) (servers []string, guarded bool) 
 	return s.cfg.Resolvers, false
 }
 
-// ask returns dnsDelegated, dnsNXDomain, dnsWildcard or, in other words, why DNS does not tell.
+// ask returns dnsDelegated, dnsNXDomain, dnsWildcard or the reason why DNS has no answer.
 func (r *resolvers) ask(ctx context.Context, servers []string, guarded bool, name, suffix fqdn.Name) (host, code string) {
 	select {
 	case r.slots <- struct{}{}:
@@ -104,7 +104,7 @@ func (r *resolvers) ask(ctx context.Context, servers []string, guarded bool, nam
 	return host, code
 }
 
-// probe asks for a name that nobody has registered.
+// probe asks for a name that is certainly not registered.
 func (r *resolvers) probe(ctx context.Context, server string, guarded bool, suffix fqdn.Name) (bool, time.Time, error) {
 	name, err := fqdn.MustParse(fmt.Sprintf("nw-%016x-probe", rand.Uint64())).Under(suffix)
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *resolvers) dial(ctx context.Context, network, server string, guarded bo
 	return d.DialContext(ctx, network, server)
 }
 
-// judgeDNS says what a reply tells about the name. A delegation is an NS record, or the zone's own SOA record, of
+// judgeDNS decides what a reply says about the name. A delegation is an NS record, or the zone's own SOA record, of
 // exactly the name: in the answer of a resolver, in the referral of the parent's server. Anything else that is
 // there, such as addresses for names that do not exist, is not evidence.
 func judgeDNS(q, reply *dns.Msg) string {

@@ -1,8 +1,7 @@
-// Package lookup is who holds a domain and whether it is free, as far as a registry that cannot be trusted,
-// hurried or reached can tell.
+// Package lookup finds who holds a domain and whether it is free, from registries that may be slow, unreachable or wrong.
 //
-// A [Service] asks RDAP, WHOIS, DNS and a zone index, each for what it may say (see [Status]), and answers with the
-// evidence. It never calls a name available on anything but the registry's own word.
+// A [Service] asks RDAP, WHOIS, DNS and a zone index, each for the statuses that it may decide (see [Status]), and answers
+// with the evidence. It calls a name available only if the registry itself says so.
 package lookup
 
 import (
@@ -25,12 +24,12 @@ const (
 	LikelyAvailable Status = "likely_available" // not in the zone; the registry could not be asked
 	Registered      Status = "registered"
 	Expiring        Status = "expiring" // registered, in the redemption period or pending delete (RFC 3915)
-	Reserved        Status = "reserved" // the registry keeps it back
-	Invalid         Status = "invalid"  // no registry would take such a name
+	Reserved        Status = "reserved" // withheld by the registry
+	Invalid         Status = "invalid"  // no registry accepts such a name
 	Unknown         Status = "unknown"  // the reason says why
 )
 
-// Confidence says on whose word a status rests.
+// Confidence is the kind of source that decided a status.
 type Confidence string
 
 // The values of [Confidence].
@@ -82,14 +81,14 @@ type Table interface {
 	ASCIIOnly() []string         // the suffixes, longer ones too, that take no internationalized names
 }
 
-// A Zone tells which names are delegated, from zone files. A false "present" must be impossible to tell from chance,
-// a false "absent" impossible. loaded is whether the name's zone is held at all.
+// A Zone says which names are delegated, from zone files. It may say "present" wrongly with a negligible probability, and
+// never "absent" wrongly. loaded reports whether it has the zone of the name.
 type Zone interface {
 	Has(name fqdn.Name) (present, loaded bool)
 }
 
-// An Around is told before a request goes to a host, by rdap, whois or dns, and what it returns is called with the
-// request's outcome in one word, the Code of an [Evidence]. It learns nothing of the name that is asked about. The
+// An Around is called before a request goes to a host, by rdap, whois or dns. The function that it returns is called with
+// the outcome of the request in one word, the Code of an [Evidence]. It does not get the name that is asked about. The
 // context that it returns is that of the request.
 type Around func(ctx context.Context, source, host string) (_ context.Context, done func(code string))
 
@@ -110,7 +109,7 @@ type Config struct {
 	Resolver     guard.Resolver   // finds the addresses of servers; nil: the system's
 	Now          func() time.Time // nil: time.Now
 	Logger       *slog.Logger     // of the bootstrap refresh, and of our own mistakes; nil: silent
-	Around       Around           // is called around each request; nil: nobody is
+	Around       Around           // is called around each request; may be nil
 
 	SearchTime   time.Duration // a verdict; default 4 s
 	LookupTime   time.Duration // a look-up; default 8 s
@@ -134,7 +133,7 @@ const (
 	// a budget of two a second; a slow resolver must not delay the registry's answer by more.
 	dnsLead = 10 * time.Millisecond
 
-	// margin is kept back from the caller's deadline to put the answer together.
+	// margin is the part of the caller's time that is left to make the answer.
 	margin = 25 * time.Millisecond
 )
 
@@ -146,11 +145,11 @@ const (
 	maxHops      = 2 // WHOIS servers asked beyond the registry's
 )
 
-// How long verdicts are believed.
+// How long verdicts are cached.
 const (
 	registeredLife = 6 * time.Hour    // a registration lasts for a year at least
 	expiringLife   = 1 * time.Hour    // it may be restored or dropped at any hour
-	availableLife  = 60 * time.Second // somebody may take it
+	availableLife  = 60 * time.Second // it may be registered
 	unknownLife    = 15 * time.Second // long enough to stop a stampede; a throttled verdict lasts until its retry time
 	partialLife    = 10 * time.Minute // the registrar could not be asked; the rest is good
 	reservedLife   = 24 * time.Hour

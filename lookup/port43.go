@@ -49,7 +49,7 @@ func (f *finding) judgeWHOIS(reply whois.Reply) {
 	default:
 		f.confidence = ByNone
 		if f.reason == "" {
-			f.reason = "the WHOIS reply does not tell"
+			f.reason = "the WHOIS reply does not say whether the name is registered"
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (s *Service) hopWHOIS(ctx context.Context, f *finding, server, referral str
 		if !ok || reply.Verdict != whois.Registered {
 			f.partial = f.partial || !ok || reply.Verdict == whois.Throttled
 			if g.reason == "" {
-				g.reason = "the registrar's WHOIS server does not tell"
+				g.reason = "the registrar's WHOIS server gave no registration data"
 			}
 			f.warnings = append(f.warnings, "registrar: "+g.reason)
 			return
@@ -82,8 +82,8 @@ func (s *Service) hopWHOIS(ctx context.Context, f *finding, server, referral str
 	}
 }
 
-// queryWHOIS makes one exchange, noting the server, the evidence, and a failure in f. A server that says we ask too
-// much or may not ask is left to rest.
+// queryWHOIS makes one exchange, noting the server, the evidence, and a failure in f. A server that refuses us, or
+// throttles us, gets no requests for a while.
 func (s *Service) queryWHOIS(ctx context.Context, f *finding, server string, name, suffix fqdn.Name) (whois.Reply, bool) {
 	ctx, cancel := context.WithTimeout(ctx, whoisTry)
 	defer cancel()

@@ -10,13 +10,13 @@ import (
 // for which the registries answer "not found" nevertheless.
 const legacySingle = " com net org info biz "
 
-// ruleReserved reports the rule by which nobody can have a name that the registry does not list; empty: none.
+// ruleReserved returns the rule by which a name that the registry does not list cannot be registered; empty: none.
 // Such names are kept back without being entered as registrations, so that a registry answers "not found" for them.
 // A registry that the operator names is taken at its word.
 func (s *Service) ruleReserved(name, suffix fqdn.Name) (reason string) {
 	tld := suffix.String()
 	if tld == "arpa" {
-		return "arpa is for infrastructure; nobody can register a name there (RFC 3172)"
+		return "arpa is for infrastructure; no name can be registered there (RFC 3172)"
 	}
 	if _, named := s.operatorServers(tld); named {
 		return ""

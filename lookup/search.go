@@ -16,7 +16,7 @@ type finding struct {
 	status     Status
 	confidence Confidence
 	reason     string
-	retry      time.Duration // when to ask again, if somebody said so
+	retry      time.Duration // when to ask again; zero: not known
 	evidence   []Evidence
 	record     record.Record // of a registered name
 	sources    []string      // rdap or whois, one for each reply that the record draws on
@@ -37,7 +37,7 @@ func (f *finding) add(g finding) {
 	switch {
 	case f.known():
 		return
-	case g.status == LikelyAvailable: // the registry's silence stays the reason, and its retry time stands
+	case g.status == LikelyAvailable: // the reason and the retry time stay those of the registry
 		f.status, f.confidence = g.status, g.confidence
 		if f.reason != "" {
 			f.reason = g.reason + "; " + f.reason
@@ -62,7 +62,7 @@ func (f *finding) add(g finding) {
 	}
 }
 
-// search finds a verdict with as few requests as it takes: rules, zone and DNS may spare the registry's.
+// search finds a verdict with as few requests as possible: rules, zone and DNS may spare the registry's.
 func (s *Service) search(ctx context.Context, name, suffix fqdn.Name) Verdict {
 	f := finding{status: Unknown, confidence: ByNone}
 	if s.beforeAsking(&f, name, suffix) {
@@ -79,8 +79,8 @@ func (s *Service) search(ctx context.Context, name, suffix fqdn.Name) Verdict {
 	return s.verdict(f, name, suffix)
 }
 
-// race asks DNS and, after dnsLead, the registry beside it. It adds to f what it learns, and returns without its
-// evidence what is only good enough when nobody else knows.
+// race asks DNS and, after dnsLead, the registry beside it. It adds to f what they find, and returns, without
+// its evidence, a finding to use only if no other source has one.
 func (s *Service) race(ctx context.Context, f *finding, name, suffix fqdn.Name) (weak finding) {
 	weak = finding{status: Unknown}
 	ctx, cancel := context.WithCancel(ctx)
@@ -126,7 +126,7 @@ func (s *Service) race(ctx context.Context, f *finding, name, suffix fqdn.Name) 
 	return weak
 }
 
-// shielded turns a panic into an unknown finding: replies are hostile, and a mistake in reading one must not end the
+// shielded turns a panic into an unknown finding: replies may be hostile, and a defect in a parser must not end the
 // program.
 func (s *Service) shielded(ask func() finding) (f finding) {
 	defer func() {
@@ -138,7 +138,7 @@ func (s *Service) shielded(ask func() finding) (f finding) {
 	return ask()
 }
 
-// takeDNS adds a delegation. Anything else adds its evidence only, and comes back for later.
+// takeDNS adds a delegation. Anything else adds its evidence only, and is returned for later use.
 func (f *finding) takeDNS(g finding) (weak finding) {
 	if g.status == Registered {
 		f.add(g)
@@ -149,7 +149,7 @@ func (f *finding) takeDNS(g finding) (weak finding) {
 	return g
 }
 
-// startDNS asks in the background and sends one finding; nil when there is nobody to ask.
+// startDNS asks in the background and sends one finding; nil when there is no server to ask.
 func (s *Service) startDNS(ctx context.Context, name, suffix fqdn.Name) chan finding {
 	servers, guarded := s.dnsServers(suffix)
 	if len(servers) == 0 {

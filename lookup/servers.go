@@ -74,7 +74,7 @@ func parents(name string) func(yield func(string) bool) {
 	}
 }
 
-// httpsFirst moves https in front, keeping the order otherwise: what comes over http anybody on the way can forge.
+// httpsFirst moves https in front, keeping the order otherwise: http can be forged on the way.
 func httpsFirst(urls []string) {
 	slices.SortStableFunc(urls, func(a, b string) int {
 		switch as, bs := strings.HasPrefix(a, "https:"), strings.HasPrefix(b, "https:"); {

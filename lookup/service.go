@@ -14,7 +14,7 @@ import (
 	"github.com/namewharf/namewharf/lookup/guard"
 )
 
-// userAgent tells registries who asks; it names no version, so that caches in between stay useful.
+// userAgent identifies the program to registries. It names no version, so that shared caches stay useful.
 const userAgent = "namewharf"
 
 // A Service answers verdicts and look-ups from its cache or from the registries. It is safe for concurrent use.
@@ -104,7 +104,7 @@ func (s *Service) Close() {
 func (s *Service) Suffixes() *fqdn.Suffixes { return s.suffixes }
 
 // Verdict says whether the registrable name of name is free: "www.a.co.uk" asks for "a.co.uk". It never fails: a
-// bare suffix, a name under an unknown one and a label that its registry does not take are [Invalid], and what is not known
+// bare suffix, a name under an unknown one and a label that its registry does not accept are [Invalid], and what is not known
 // when ctx or the time of a search ends is [Unknown].
 func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
 	registrable, suffix, err := s.suffixes.Split(name)
@@ -194,7 +194,7 @@ func (s *Service) unanswered(name, suffix fqdn.Name) Verdict {
 }
 
 // keep is until when a verdict may be cached. An unknown one for which the time was cut short by an impatient caller
-// is not held against those with more.
+// is not cached for callers with more.
 func (v Verdict) keep(complete bool) time.Time {
 	if v.Status == Unknown && !complete {
 		return time.Time{}
@@ -202,7 +202,7 @@ func (v Verdict) keep(complete bool) time.Time {
 	return v.FreshUntil
 }
 
-// fixedSize is about what a cache entry costs beside what it points to.
+// fixedSize is the approximate size of a cache entry without the values it points to.
 const fixedSize = 400
 
 func (v Verdict) size() int64 {

@@ -26,7 +26,7 @@ import (
 	"github.com/namewharf/namewharf/lookup/record"
 )
 
-// clock is a wall clock that stands until it is moved.
+// clock is a wall clock that shows the same time until the test moves it.
 type clock struct{ nanos atomic.Int64 }
 
 func newClock() *clock {
@@ -165,9 +165,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamesThatNobodyCanHave looks for labels that no registry takes. Registries say "not found" of them, so that they
+// TestNamesThatCannotBeRegistered looks for labels that no registry takes. Registries say "not found" of them, so that they
 // were called available.
-func TestNamesThatNobodyCanHave(t *testing.T) {
+func TestNamesThatCannotBeRegistered(t *testing.T) {
 	t.Parallel()
 	base, requests := serveRDAP(t, reply(404, rdapJSON, `{}`))
 	s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {base}, "app": {base}, "harbour": {base}}})

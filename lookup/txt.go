@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	txtTry     = 3 * time.Second // all servers together; nobody waits at a keyboard for more
+	txtTry     = 3 * time.Second // for all servers together; a user waits for the answer
 	maxTXT     = 64              // records taken from one reply
 	maxAliases = 8               // CNAME records followed inside one reply
 )
 
 // TXT returns the values of the TXT records at the label below the name, such as "_proof" below "a.com": one value for
-// each record, its strings joined as they stand (RFC 7208, section 3.3), in any order; none when there is no record. The
+// each record, its strings joined without separators (RFC 7208, section 3.3), in any order; none when there is no record. The
 // label is one of ours and may begin with an underscore, which a [fqdn.Name] cannot (RFC 8552).
 //
 // It asks the servers that [Service] asks about delegations and believes them; nothing is cached here. It fails with
-// [fault.Validation] under an unknown suffix and where the name leaves no room for the label, and with
-// [fault.Unavailable] when nobody tells: what was not answered is not absent.
+// [fault.Validation] under an unknown suffix and where the name is too long for the label, and with
+// [fault.Unavailable] when no server answers: no answer does not mean no record.
 func (s *Service) TXT(ctx context.Context, label string, name fqdn.Name) ([]string, error) {
 	owner := label + "." + name.String()
 	suffix, known := s.suffixes.Of(name)
@@ -132,7 +132,7 @@ func unescape(s string) string {
 
 func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// Afresh is [Service.Domain] that asks the registry even where an answer is at hand, which it replaces. Callers who
+// Afresh is [Service.Domain] that asks the registry even if an answer is cached, and replaces that. Callers who
 // share the look-up, because they ask at the same time, share its answer.
 func (s *Service) Afresh(ctx context.Context, name fqdn.Name) (Answer, error) {
 	if registrable, _, err := s.suffixes.Registrable(name); err == nil {

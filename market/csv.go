@@ -66,7 +66,7 @@ func readCSV(r io.Reader, suffix func(fqdn.Name) error) ([]draft, Report, error)
 	c.FieldsPerRecord = len(header)
 	var drafts []draft
 	var report Report
-	lines := map[string]int{} // where a domain stands
+	lines := map[string]int{} // line of a domain
 	for {
 		record, err := c.Read()
 		if err == io.EOF {
@@ -137,7 +137,7 @@ func badRecord(err error) (BadRow, bool) {
 	if !errors.As(err, &p) {
 		return BadRow{}, false
 	}
-	reason := "has a quote where none may stand, or one that is never closed"
+	reason := "has a quote where none is allowed, or one that is never closed"
 	if errors.Is(p.Err, csv.ErrFieldCount) {
 		reason = "has more or fewer fields than the header"
 	}
@@ -190,7 +190,7 @@ func (d *draft) set(column, cell string, suffix func(fqdn.Name) error) (err erro
 	return err
 }
 
-// named repeats a cell of letters alone, with a space behind it, where it is short: a code that somebody mistook for another.
+// named repeats a cell of letters alone, with a space behind it, where it is short: a wrong currency code, for example.
 func named(cell string) string {
 	if len(cell) > 8 || strings.ContainsFunc(cell, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }) {
 		return ""
@@ -225,7 +225,7 @@ func parsePrice(cell string) (int64, error) {
 	return cents, err
 }
 
-// parseText checks a text that will be shown to people.
+// parseText checks a text that will be displayed.
 func parseText(s string, most int) (string, error) {
 	s = strings.TrimSpace(s)
 	switch {

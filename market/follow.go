@@ -13,7 +13,7 @@ import (
 // load makes the index of an environment from one snapshot of the database.
 func (m *Market) load(ctx context.Context, i int, env Environment) error {
 	return m.db.Read(ctx, func(tx store.Tx) error {
-		change, n, err := standingOf(ctx, tx, env)
+		change, n, err := changesOf(ctx, tx, env)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (m *Market) Refresh(ctx context.Context) error {
 	defer m.following.Unlock()
 	now := time.Now().Round(0) // the wall clock goes on while a machine sleeps
 	if now.Sub(m.followed).Abs() >= awayAfter {
-		if err := m.comeBack(ctx); err != nil {
+		if err := m.reload(ctx); err != nil {
 			return err
 		}
 	}
@@ -76,9 +76,8 @@ func (m *Market) Refresh(ctx context.Context) error {
 // MinWithdrawn, for which withdrawn listings are kept at least.
 const awayAfter = MinWithdrawn / 2
 
-// comeBack loads the listings anew where some that changed meanwhile were removed: following the changes would not tell
-// of them. The caller holds m.following.
-func (m *Market) comeBack(ctx context.Context) error {
+// reload loads the listings again where some that changed meanwhile were removed, since the changes do not show those. The caller holds m.following.
+func (m *Market) reload(ctx context.Context) error {
 	for i, env := range environments {
 		var removed int64
 		err := m.db.Read(ctx, func(tx store.Tx) (err error) {
@@ -127,10 +126,10 @@ func (m *Market) catchUp(ctx context.Context, i int, env Environment) error {
 	}
 }
 
-// patience bounds one look for changes.
+// patience bounds one poll for changes.
 const patience = 30 * time.Second
 
-// follow looks for changes until the context ends.
+// follow polls for changes until the context ends.
 func (m *Market) follow(ctx context.Context, every time.Duration) {
 	defer close(m.done)
 	tick := time.NewTicker(every)

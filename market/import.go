@@ -24,17 +24,17 @@ type ImportOptions struct {
 	// lets every name of at least two labels pass.
 	Suffix func(fqdn.Name) error
 
-	// Audit keeps, in the transactions of the change, what was taken; nil: nobody does. Action is what it is told of, and
+	// Audit records the import in the transactions of the change; may be nil. Action is the recorded action,
 	// "listing.import" where that is empty; Source says where the names come from, such as the name of a file.
 	Audit  Auditor
 	Action string
 	Source string
 
-	// Progress is told how many rows are done, of how many. It may be nil.
+	// Progress is called with the number of rows done and of all rows. It may be nil.
 	Progress func(done, total int)
 }
 
-// An Auditor keeps who did what, in the transaction of the change.
+// An Auditor records who did what, in the transaction of the change.
 type Auditor interface {
 	Record(ctx context.Context, tx store.Tx, action, subject string, details map[string]any) error
 }
@@ -78,8 +78,8 @@ const rowsAtOnce = 50
 // commas, semicolons or bars, else by spaces). A name already listed is updated; one that is sold, or that an account
 // lists, is a bad row.
 //
-// With bad rows nothing is taken, unless o.Partial says so; the report tells. All rows are written in one transaction, with
-// o.Partial in several: then, on error, the report tells what is done. The whole file is held in memory.
+// With bad rows nothing is imported, unless o.Partial is set; the report lists them. All rows are written in one
+// transaction, with o.Partial in several: then, on error, the report says what is done. The whole file is held in memory.
 // A file without a usable header fails with a [fault.Validation] error.
 func Import(ctx context.Context, db *store.DB, r io.Reader, o ImportOptions) (Report, error) {
 	if o.Environment.ordinal() < 0 {
@@ -92,8 +92,8 @@ func Import(ctx context.Context, db *store.DB, r io.Reader, o ImportOptions) (Re
 	if err != nil {
 		return Report{}, err
 	}
-	// In the order of the index on domains, writing touches each of its pages once; and so does whoever reads the table
-	// from start to end to sort it by name.
+	// In the order of the index on domains, writing touches each of its pages once; and so does a later scan of the
+	// table in the order of names.
 	slices.SortFunc(drafts, func(a, b draft) int { return strings.Compare(a.domain, b.domain) })
 	i := importer{db: db, options: o, drafts: drafts, report: report, look: manyRows}
 	switch {
@@ -120,7 +120,7 @@ type importer struct {
 	look    int // after how many rows to settle again
 }
 
-// tally is what came of some rows.
+// tally counts the outcomes of some rows.
 type tally struct {
 	created, updated, unchanged int
 	bad                         []BadRow
@@ -182,7 +182,7 @@ func (i *importer) atOnce(ctx context.Context) error {
 	return nil
 }
 
-// batch is how many rows a transaction of a partial import takes: few enough that others need not wait for long.
+// batch is how many rows a transaction of a partial import writes: few enough that others do not wait long.
 const batch = 100 * rowsAtOnce
 
 // byBatch takes the good rows in several transactions.
@@ -206,7 +206,7 @@ func (i *importer) byBatch(ctx context.Context) error {
 	return i.db.Tx(ctx, func(tx store.Tx) error { return i.settle(ctx, tx) })
 }
 
-// audit tells the auditor what a transaction changed. An import that changes nothing is told of too: somebody meant it to.
+// audit records what a transaction changed. An import that changes nothing is recorded too.
 func (i *importer) audit(ctx context.Context, tx store.Tx, t tally) error {
 	if i.options.Audit == nil {
 		return nil
@@ -218,8 +218,7 @@ func (i *importer) audit(ctx context.Context, tx store.Tx, t tally) error {
 	return i.options.Audit.Record(ctx, tx, cmp.Or(i.options.Action, "listing.import"), string(i.options.Environment), details)
 }
 
-// settle makes PostgreSQL look at the table as it is now. It keeps the plans that it made for an empty table, which go
-// through all rows, until statistics say otherwise.
+// settle updates the statistics of PostgreSQL, which else keeps the plans that it made for an empty table: full scans.
 func (i *importer) settle(ctx context.Context, tx store.Tx) error {
 	if i.db.Engine() != store.Postgres || len(i.drafts) < manyRows {
 		return nil
@@ -261,7 +260,7 @@ func (i *importer) write(ctx context.Context, tx store.Tx, drafts []draft, sum *
 
 // judge compares at most rowsAtOnce rows with the database: which are to be written, and what that makes of them.
 func (i *importer) judge(ctx context.Context, tx store.Tx, drafts []draft) ([]draft, tally, error) {
-	have, err := standing(ctx, tx, i.options.Environment, drafts)
+	have, err := currentListings(ctx, tx, i.options.Environment, drafts)
 	if err != nil {
 		return nil, tally{}, err
 	}
@@ -289,15 +288,15 @@ func (i *importer) judge(ctx context.Context, tx store.Tx, drafts []draft) ([]dr
 	return writes, t, nil
 }
 
-// stand is how a domain stands before the import: listed as the draft says, or sold.
-type stand struct {
+// A currentListing is the state of a domain before the import: listed with the fields of the draft, or sold.
+type currentListing struct {
 	draft
 	sold   bool
 	seller string
 }
 
-// standing reads how the domains stand. A domain that is neither listed nor sold is left out.
-func standing(ctx context.Context, tx store.Tx, env Environment, drafts []draft) (map[string]stand, error) {
+// currentListings reads the state of the domains. A domain that is neither listed nor sold is left out.
+func currentListings(ctx context.Context, tx store.Tx, env Environment, drafts []draft) (map[string]currentListing, error) {
 	args := make([]any, 1, 1+len(drafts))
 	args[0] = env
 	for _, d := range drafts {
@@ -305,9 +304,9 @@ func standing(ctx context.Context, tx store.Tx, env Environment, drafts []draft)
 	}
 	in := store.Binds(2, len(drafts))
 	// Two queries, each on an index of its own: the engines do not use partial indexes for status IN (…).
-	have := map[string]stand{}
+	have := map[string]currentListing{}
 	read := func(rows *sql.Rows) error {
-		var s stand
+		var s currentListing
 		err := rows.Scan(&s.domain, &s.price, &s.floor, &s.currency, &s.description, &s.keywords, &s.seller, &s.sold)
 		if old, known := have[s.domain]; !known || old.sold { // sold once and listed again: it is listed
 			have[s.domain] = s

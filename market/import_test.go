@@ -258,8 +258,8 @@ func TestImportAsksAboutSuffixes(t *testing.T) {
 	}
 }
 
-// Names that nobody can have are not for sale, whatever their suffix.
-func TestImportRefusesLabelsThatNobodyCanHave(t *testing.T) {
+// Names that cannot be registered are not for sale, whatever their suffix.
+func TestImportRefusesLabelsThatCannotBeRegistered(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t, store.Config{Temporary: true})
 	r, err := market.Import(t.Context(), db, strings.NewReader("domain,price_cents\nbücher.com,5\n😀.com,5\nxn--e28h.example,5\na・b.test,5\nパン・コーヒー.test,5\n"),

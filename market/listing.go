@@ -10,7 +10,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 )
 
-// An Environment keeps what partners try out apart from what is really sold.
+// An Environment separates the sandbox of partners from real sales.
 type Environment string
 
 // The environments.
@@ -31,7 +31,7 @@ func (e Environment) ordinal() int {
 	return -1
 }
 
-// A Status is where a listing stands. Only listed ones are visible and can be bought.
+// A Status is the state of a listing. Only listed ones are visible and can be bought.
 type Status string
 
 // The states of a listing. A domain has at most one listing that is listed in an environment, and any number of others.
@@ -59,7 +59,7 @@ type Offer struct {
 	ListedAt   time.Time
 }
 
-// A Listing is a name in the inventory, with what its seller told us.
+// A Listing is a name in the inventory, with what its seller says about it.
 type Listing struct {
 	Offer
 	ID              string

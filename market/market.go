@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Config says what a [Market] stands on.
+// Config is what a [Market] needs.
 type Config struct {
 	DB      *store.DB
 	Lexicon *words.Lexicon // nil: that of [words.English]
@@ -29,7 +29,7 @@ type Config struct {
 // DefaultFollow is how often changes by other processes are looked for: they are visible within a second.
 const DefaultFollow = 500 * time.Millisecond
 
-// A Market answers what is for sale. It is safe for concurrent use.
+// A Market holds and searches what is for sale. It is safe for concurrent use.
 type Market struct {
 	db  *store.DB
 	log *slog.Logger
@@ -121,8 +121,8 @@ const (
 	Semantic = index.Semantic // has words near them in meaning
 )
 
-// A Position is a place between two listings of a [Sort]. Callers keep it, bound to the filter it came from, and give it
-// back; what it holds is no concern of theirs.
+// A Position is a place between two listings of a [Sort]. It is opaque to callers, and valid for the
+// filter that it came from.
 type Position = index.Position
 
 // Search returns the offers most relevant to a domain, a label, a phrase or a URL, best first, at most limit and at most
@@ -217,9 +217,9 @@ type Page struct {
 	Next     *Position // for Filter.After of the next page; nil at the end
 }
 
-// List returns a page of the visible listings. Pages that follow one another by position show each listing that is
-// there all the while exactly once, whatever comes and goes. A page may be shorter than its limit when names were sold
-// a moment ago; the end is where Next is nil. It fails with a [fault.Validation] error for bounds that do not hold.
+// List returns a page of the visible listings. Following the pages by position shows each listing that is
+// visible all the time exactly once, whatever is added or removed meanwhile. A page may be shorter than its limit when names were sold
+// a moment ago; the end is where Next is nil. It fails with a [fault.Validation] error for bounds out of range.
 func (m *Market) List(ctx context.Context, f Filter) (Page, error) {
 	order, ok := f.Sort.order()
 	x := m.index(f.Environment)

@@ -55,7 +55,7 @@ func removeListings(ctx context.Context, tx store.Tx, over time.Time, limit int)
 	if err != nil {
 		return 0, err
 	}
-	for _, env := range environments { // in one order, whoever does it
+	for _, env := range environments { // in the same order in all processes, so that they cannot deadlock
 		if last[env] == 0 {
 			continue
 		}

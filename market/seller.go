@@ -34,7 +34,7 @@ func (s Seller) Open(ctx context.Context, tx store.Tx, domains []fqdn.Name) ([]L
 
 // Put offers the domains at one price, which is the floor price too. What the seller has not offered gets a listing in the
 // state to, which is [Pending] or [Listed]; what it has gets the price, and the state as far as that makes it listed.
-// A name whose listing is refused, with a [fault.Conflict] error, stays as it is: one that is listed by somebody else, and
+// A name whose listing is refused, with a [fault.Conflict] error, stays as it is: one that is listed by another seller, and
 // one that the seller has sold here.
 func (s Seller) Put(ctx context.Context, tx store.Tx, domains []fqdn.Name, price money.Amount, to Status, now time.Time) (refused map[fqdn.Name]error, err error) {
 	return s.change(ctx, tx, domains, func(change int64, part []fqdn.Name, refused map[fqdn.Name]error) error {
@@ -74,7 +74,7 @@ func (s Seller) Put(ctx context.Context, tx store.Tx, domains []fqdn.Name, price
 }
 
 // Turn takes the seller's open listings of the domains to a state: [Listed], [Suspended] or [Withdrawn]; a domain without
-// one is passed over. A name is refused, with a [fault.Conflict] error, when it is to be listed but is by somebody else.
+// one is passed over. A name is refused, with a [fault.Conflict] error, when it is to be listed but is listed by another seller.
 func (s Seller) Turn(ctx context.Context, tx store.Tx, domains []fqdn.Name, to Status, now time.Time) (refused map[fqdn.Name]error, err error) {
 	return s.change(ctx, tx, domains, func(change int64, part []fqdn.Name, refused map[fqdn.Name]error) error {
 		had, err := s.read(ctx, tx, part, open)
@@ -156,7 +156,7 @@ func (s Seller) read(ctx context.Context, tx store.Tx, domains []fqdn.Name, stat
 			AND domain IN (`+store.Binds(3, len(domains))+`) AND status IN (`+store.Binds(3+len(domains), len(states))+`)`, args...)
 }
 
-// refuseTaken refuses the domains that are listed by somebody else.
+// refuseTaken refuses the domains that are listed by another seller.
 func (s Seller) refuseTaken(ctx context.Context, tx store.Tx, domains []fqdn.Name, refused map[fqdn.Name]error) error {
 	names := make([]string, len(domains))
 	for i, d := range domains {

@@ -120,8 +120,8 @@ func splitKeywords(s string) []string {
 	return strings.Split(s, keywordSeparator)
 }
 
-// standingOf returns the number of the last change in the environment, and how many names are for sale.
-func standingOf(ctx context.Context, tx store.Tx, env Environment) (change int64, listed int, err error) {
+// changesOf returns the number of the last change in the environment, and how many names are for sale.
+func changesOf(ctx context.Context, tx store.Tx, env Environment) (change int64, listed int, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT change, (SELECT COUNT(*) FROM listings WHERE environment = $1 AND status = 'listed')
 		FROM listing_changes WHERE environment = $2`, env, env).Scan(&change, &listed)

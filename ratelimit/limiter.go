@@ -8,8 +8,8 @@ import (
 )
 
 // A Limiter keeps buckets in memory. It is safe for concurrent use, starts no goroutine, and holds at most twice
-// maxBuckets buckets of some 30 bytes: where more clients come than that in the time in which a bucket fills, those
-// seen longest ago start afresh. Counts are those of one process, and start afresh with it.
+// maxBuckets buckets of some 30 bytes: if more clients come than that in the time in which a bucket fills, those
+// seen longest ago start with a full one. Counts are per process, and are lost when it ends.
 type Limiter struct {
 	now    func() time.Time
 	start  time.Time
@@ -21,9 +21,9 @@ type Limiter struct {
 
 const shards = 64 // as many as a set of them has bits
 
-// A shard holds the buckets of some keys, each as the time at which it will be full again. A bucket that nobody touched
-// for a window is full, which is what an absent one is: so two generations of maps, turned over once a window, forget
-// only what does not matter.
+// A shard holds the buckets of some keys, each as the time at which it will be full again. A bucket that was not
+// used for a window is full, and so is an absent one. Two generations of maps, rotated once a window, therefore forget
+// full buckets only.
 type shard struct {
 	mu         sync.Mutex
 	young, old map[uint64]int64
@@ -31,13 +31,13 @@ type shard struct {
 	_          [64]byte // shards do not share a cache line
 }
 
-// A Key is whom a bucket belongs to, as a hash under a secret of the limiter: short, and nobody can make two collide.
+// A Key identifies the owner of a bucket: a hash under a secret of the limiter, so that clients cannot make keys collide.
 type Key uint64
 
 // New returns a limiter for these policies. It panics without one.
 func New(maxBuckets int, now func() time.Time, policies ...*Policy) *Limiter {
 	if len(policies) == 0 || maxBuckets <= 0 {
-		panic("ratelimit: a limiter needs policies and room")
+		panic("ratelimit: a limiter needs policies and buckets")
 	}
 	l := &Limiter{now: now, start: now(), seed: maphash.MakeSeed(), most: max(1, maxBuckets/shards)}
 	for _, p := range policies {
@@ -55,7 +55,7 @@ func (l *Limiter) Key(name string) Key { return Key(maphash.String(l.seed, name)
 func (k Key) shard() int { return int(k % shards) }
 
 // Take draws from all of the buckets or, where one holds too little, from none. It returns nil, or the draw that has to
-// wait longest. Each draw then says how its bucket stands. No two draws may be for the same bucket, and every policy
+// wait longest. Each draw then has the state of its bucket. No two draws may be for the same bucket, and every policy
 // must be one that the limiter was made for.
 func (l *Limiter) Take(draws []Draw) (refused *Draw) {
 	now := l.lock(draws)
@@ -131,7 +131,7 @@ func (l *Limiter) unlock(draws []Draw) {
 }
 
 // missing is the time until a bucket is full. A bucket that is asked for stays remembered, even by a call that is
-// refused: else whoever emptied one could have it forgotten by coming from many other addresses meanwhile.
+// refused: else a client could make the limiter forget its empty bucket by sending from many other addresses.
 func (s *shard) missing(bucket uint64, now int64) int64 {
 	fullAt, ok := s.young[bucket]
 	if !ok {

@@ -7,7 +7,7 @@ import (
 
 // Layers limit clients by where they come from: a host, which is an IPv4 address or the /64 that one IPv6 subscriber
 // has, within the /48 that one site has (RFC 6177), within all there are. Each layer lets through a few times more than
-// the one below, so that whoever owns many addresses is held by the next layer. An IPv4 address belongs to no site.
+// the one below, so that the next layer limits a client with many addresses. An IPv4 address belongs to no site.
 type Layers struct {
 	Host *Policy
 	Site *Policy // nil: hosts are not held together
@@ -46,7 +46,7 @@ func (l *Limiter) Network(p netip.Prefix) Key {
 	return Key(maphash.Bytes(l.seed, b[:]))
 }
 
-// Host is the network that stands for one client: an IPv4 address, or the /64 of an IPv6 address. Connections without
+// Host is the network of one client: an IPv4 address, or the /64 of an IPv6 address. Connections without
 // an address are one client.
 func Host(a netip.Addr) netip.Prefix { return network(a, 64) }
 

@@ -1,4 +1,4 @@
-// Package ratelimit is the limiter of requests: token buckets by client, and the header fields that tell of them.
+// Package ratelimit is the limiter of requests: token buckets by client, and the header fields that describe them.
 //
 // A [Policy] is a named quota. A [Limiter] keeps the buckets of any number of policies in memory, each bucket as the
 // time at which it is full again (the generic cell rate algorithm). A call draws from one bucket or from several, such
@@ -55,7 +55,7 @@ func (q Quota) String() string {
 type Policy struct {
 	name   string
 	quota  Quota
-	salt   uint64 // tells this policy's buckets of a key from those of others
+	salt   uint64 // makes this policy's buckets of a key differ from those of other policies
 	burst  int64
 	every  int64    // nanoseconds in which one unit flows back
 	header []string // the RateLimit-Policy field of a call that draws on this policy alone
@@ -89,7 +89,7 @@ func (p *Policy) Quota() Quota { return p.quota }
 func (p *Policy) full() int64 { return p.every * p.burst }
 
 // Draw draws count units from a bucket that will be full again after the given time, all of them or none.
-// [Draw.Reset] of the result says how the bucket stands then.
+// [Draw.Reset] of the result is the state of the bucket after the call.
 func (p *Policy) Draw(untilFull time.Duration, count int) Draw {
 	d := Draw{Policy: p, Count: count, missing: max(0, int64(untilFull))}
 	if d.check(); d.wait == 0 {

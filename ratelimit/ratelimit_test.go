@@ -104,8 +104,8 @@ func TestLayersDrawAllOrNothing(t *testing.T) {
 	})
 }
 
-// A client that is told to wait can be sure to get through then: it is told the longest of the waits.
-func TestTheLongestWaitIsTold(t *testing.T) {
+// After the announced wait a client is not refused: the announced wait is the longest of all policies.
+func TestLongestWaitIsAnnounced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		short, long := ratelimit.NewPolicy("short", ratelimit.PerMinute(1)), ratelimit.NewPolicy("long", ratelimit.PerDay(1))

@@ -6,7 +6,7 @@ import (
 )
 
 // Shared is a limit over all processes of a database: of everybody together, and of each block of addresses (see [Block]),
-// so that no one provider's clients use up what is everybody's. Its buckets are kept by who uses it.
+// so that the clients of one provider cannot use up the quota of all. The caller stores its buckets.
 type Shared struct {
 	Name  string // of the buckets
 	All   *Policy

@@ -26,14 +26,14 @@ type follower struct {
 
 	mu      sync.Mutex // guards what follows
 	looked  time.Time
-	read    os.FileInfo // the file that the ring is from
-	failure string      // the last that was told
+	read    os.FileInfo // the file that the keys are from
+	failure string      // the last that was reported
 }
 
 // Load reads the keys from a file, which it makes, with mode 0600, where there is none, and follows it from then on.
 // Of several processes that make it at once, one does. A file that others may read is made the owner's alone, or
 // refused where that cannot be. While the file cannot be read later, the keys before stay; failed, if it is not nil, is
-// told once.
+// reported once.
 func Load(path string, failed func(error)) (*Keys, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := create(path, NewText()); err != nil {
@@ -45,13 +45,13 @@ func Load(path string, failed func(error)) (*Keys, error) {
 		return nil, err
 	}
 	k := &Keys{file: &follower{path: path, failed: failed, looked: time.Now(), read: info}}
-	k.ring.Store(r)
+	k.keys.Store(r)
 	return k, nil
 }
 
-// readFile reads keys that nobody else may read. The information is from before the text: what changes in between is
+// readFile reads a file of keys, which other users may not read. The information is from before the text: what changes in between is
 // read again later.
-func readFile(path string) (*ring, os.FileInfo, error) {
+func readFile(path string) (*keySet, os.FileInfo, error) {
 	if err := guard(path); err != nil {
 		return nil, nil, fmt.Errorf("sealing keys: %w", err)
 	}
@@ -94,7 +94,7 @@ func (f *follower) refresh(k *Keys, age time.Duration) {
 	if err == nil && os.SameFile(info, f.read) && info.ModTime().Equal(f.read.ModTime()) && info.Size() == f.read.Size() {
 		return
 	}
-	var r *ring
+	var r *keySet
 	if err == nil {
 		r, info, err = readFile(f.path)
 	}
@@ -106,11 +106,11 @@ func (f *follower) refresh(k *Keys, age time.Duration) {
 		return
 	}
 	f.read, f.failure = info, ""
-	k.ring.Store(r)
+	k.keys.Store(r)
 }
 
 // Adopt makes the file of the keys in another, unless there is one at path or none at from, and reports whether it did.
-// The other stays as it is, but is nobody else's to read.
+// The other file stays as it is, but other users may not read it.
 func Adopt(path, from string) (bool, error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -137,7 +137,7 @@ func Adopt(path, from string) (bool, error) {
 	return true, nil
 }
 
-// create makes the file under another name and links it to its own, so that nobody reads half of it and nobody
+// create makes the file under another name and links it to its own, so that no process reads half of it and no process
 // overwrites another's.
 func create(path, text string) error {
 	return write(path, text, func(fresh string) error {

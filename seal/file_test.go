@@ -70,13 +70,13 @@ func TestRunningProcessesFollowTheFile(t *testing.T) {
 	})
 }
 
-// A file that cannot be read is told of once, and the keys before stay.
+// A file that cannot be read is reported once, and the keys before stay.
 func TestABrokenFileDoesNotStopAProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), FileName)
-		var told []error
-		k := load(t, path, func(err error) { told = append(told, err) })
+		var reported []error
+		k := load(t, path, func(err error) { reported = append(reported, err) })
 		blob := k.Seal([]byte("secret"), []byte("row"))
 		good, err := os.ReadFile(path)
 		if err != nil {
@@ -89,8 +89,8 @@ func TestABrokenFileDoesNotStopAProcess(t *testing.T) {
 			time.Sleep(followEvery)
 			wantOpen(t, "beside a broken file", k, blob)
 		}
-		if len(told) != 1 || !strings.Contains(told[0].Error(), path) || strings.Contains(told[0].Error(), "half") {
-			t.Errorf("told %v, want one failure that names the file", told)
+		if len(reported) != 1 || !strings.Contains(reported[0].Error(), path) || strings.Contains(reported[0].Error(), "half") {
+			t.Errorf("reported %v, want one failure that names the file", reported)
 		}
 		if err := os.WriteFile(path, good, 0o600); err != nil {
 			t.Fatal(err)

@@ -1,9 +1,9 @@
-// Package seal encrypts what the database must not show, with keys that stand outside it.
+// Package seal encrypts what the database must not show, with keys that are stored outside it.
 //
-// The keys stand in a file, one for all uses and all processes. The first seals; every key opens what it sealed. A
+// The keys are in one file, for all uses and all processes. The first seals; every key opens what it sealed. A
 // process follows the file while it runs: when the key is changed ([AddKey]), it seals with the new one within about a
-// second, and opens at once what others have sealed with it. What stands in the database is then sealed anew by who
-// keeps it, and what no row needs any more is removed ([RemoveKeys]).
+// second, and opens at once what others have sealed with it. The packages that own the tables then seal their rows
+// anew, and a key that no row needs any more is removed ([RemoveKeys]).
 package seal
 
 import (
@@ -21,20 +21,20 @@ import (
 
 // Keys seal what must be kept secret at rest and still be read again. They are safe for concurrent use.
 //
-// As a text, keys stand one a line, 32 random bytes in base64 each; empty lines and those that begin with # do not
+// As text, keys are one a line, 32 random bytes in base64 each; empty lines and those that begin with # do not
 // count.
 type Keys struct {
-	ring atomic.Pointer[ring]
+	keys atomic.Pointer[keySet]
 	file *follower // nil: they never change
 }
 
-// A ring is keys as they were read at one time.
-type ring struct {
+// A keySet is the keys as they were read at one time.
+type keySet struct {
 	ids  []ID // the first seals
 	byID map[ID]cipher.AEAD
 }
 
-// An ID names a key inside what it sealed: the first bytes of its SHA-256. It tells nothing of the key.
+// An ID names a key inside what it sealed: the first bytes of its SHA-256. It reveals nothing about the key.
 type ID [4]byte
 
 // String is the id in hexadecimal.
@@ -53,7 +53,7 @@ func Parse(text string) (*Keys, error) {
 		return nil, err
 	}
 	k := &Keys{}
-	k.ring.Store(r)
+	k.keys.Store(r)
 	return k, nil
 }
 
@@ -66,8 +66,8 @@ func Random() *Keys {
 	return k
 }
 
-func parse(text string) (*ring, error) {
-	r := &ring{byID: map[ID]cipher.AEAD{}}
+func parse(text string) (*keySet, error) {
+	r := &keySet{byID: map[ID]cipher.AEAD{}}
 	for line := range strings.Lines(text) {
 		raw, ok, err := parseLine(line)
 		if err != nil {
@@ -128,12 +128,12 @@ func newLine() string {
 // IDs are the keys there are, that which seals first.
 func (k *Keys) IDs() []ID { return append([]ID(nil), k.current().ids...) }
 
-// current is the ring, as the file has had it within [followEvery].
-func (k *Keys) current() *ring {
+// current is the set of keys in the file, at most [followEvery] old.
+func (k *Keys) current() *keySet {
 	if k.file != nil {
 		k.file.refresh(k, followEvery)
 	}
-	return k.ring.Load()
+	return k.keys.Load()
 }
 
 // Refresh reads the file at once if it has changed.
@@ -168,7 +168,7 @@ func (k *Keys) Open(blob, context []byte) ([]byte, error) {
 	aead := k.current().byID[id]
 	if aead == nil && k.file != nil { // another process may have changed the key a moment ago
 		k.file.refresh(k, 0)
-		aead = k.ring.Load().byID[id]
+		aead = k.keys.Load().byID[id]
 	}
 	if aead == nil {
 		return nil, fmt.Errorf("open a sealed secret: %w", ErrKey)
@@ -184,7 +184,7 @@ func (k *Keys) Open(blob, context []byte) ([]byte, error) {
 	return secret, nil
 }
 
-// IDOf tells with which key something was sealed; ok is false for what is not sealed.
+// IDOf returns the key with which something was sealed; ok is false for what is not sealed.
 func IDOf(blob []byte) (id ID, ok bool) {
 	if len(blob) < blobHead || blob[0] != blobVersion {
 		return ID{}, false

@@ -57,7 +57,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// The file is made once, whoever comes first, and is nobody else's to read.
+// The file is made once, by the first process, and other users may not read it.
 func TestFileIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), FileName)

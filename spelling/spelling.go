@@ -1,4 +1,4 @@
-// Package spelling finds the word that was probably meant by one that nobody knows.
+// Package spelling suggests the known word that was probably meant by an unknown one.
 package spelling
 
 import "strings"
@@ -40,7 +40,7 @@ func slips(word string) int {
 	return 2
 }
 
-// distance is how many slips lead from one to the other (optimal string alignment).
+// distance is the edit distance of two words (optimal string alignment).
 func distance(a, b []rune) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

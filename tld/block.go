@@ -16,7 +16,7 @@ import (
 //	block = kind [" " rest] LF *( "  " key " " value LF )
 //
 // A comment starts with "#" in the first column. A block's head starts in the first column and its fields are
-// indented by two spaces. Key and kind are single words; between them and what follows stands one space.
+// indented by two spaces. Key and kind are single words; one space separates them from what follows.
 // Control characters, space at the end of a line and blank values are refused, so that a file has one spelling.
 
 // A block is a head line and its fields.

@@ -96,7 +96,7 @@ func (b *Book) Suffixes() []fqdn.Name { return slices.Clone(b.suffixes) }
 // Len is the number of suffixes.
 func (b *Book) Len() int { return len(b.suffixes) }
 
-// offers lists the actions of the row for people: "register, renew and restore".
+// offers lists the actions of the row as text: "register, renew and restore".
 func (r *row) offers() string {
 	var names []string
 	for _, p := range r {

@@ -175,7 +175,7 @@ func rowError(row int, err error) RowError {
 }
 
 // WriteCSV writes the book as [ParseCSV] reads it, in the order of [Book.Suffixes]. Prices of a suffix that differ in
-// currency, term or date stand in rows of their own.
+// currency, term or date are in rows of their own.
 func (b *Book) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvColumns); err != nil {

@@ -18,7 +18,7 @@ type fact interface {
 }
 
 // facts are the facts that may be unknown, in the order of [Metadata]: the dotted path that names each in facts.txt
-// and in Unknown, the kind of block that it stands in, and its place.
+// and in Unknown, the kind of block that has it, and its place.
 var facts = []struct {
 	path  string
 	block string

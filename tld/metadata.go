@@ -112,7 +112,7 @@ type RDAPSource string
 const (
 	FromIANA     RDAPSource = "iana"       // the bootstrap registry (RFC 9224)
 	Supplement   RDAPSource = "supplement" // the suffix's registry, which IANA does not list
-	FromOperator RDAPSource = "operator"   // whoever runs this service
+	FromOperator RDAPSource = "operator"   // the operator of this service
 )
 
 // Schema is the enumeration of the sources.

@@ -8,7 +8,7 @@ import (
 )
 
 // The data files are carried compressed, which spares the programs a quarter of a megabyte; the texts beside them are
-// for people. A test holds both equal and writes the compressed ones (make golden).
+// for readers. A test checks that both are equal and writes the compressed ones (make golden).
 var (
 	//go:embed facts.txt.gz
 	factsPacked []byte

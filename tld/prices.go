@@ -71,7 +71,7 @@ func (p *Prices) Load(path string) error {
 // errMoving is a file that changes while it is read.
 var errMoving = errors.New("the price list is being written")
 
-// unchanged reports whether the file b is the file a with the same text and rights, as far as its description tells.
+// unchanged reports whether the file b is the file a with the same text and rights, by their file information.
 func unchanged(a, b fs.FileInfo) bool {
 	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }

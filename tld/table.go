@@ -15,7 +15,7 @@ import (
 )
 
 // A Table is the facts about suffixes: all delegated top-level domains, the registration rules of some suffixes, and
-// a few that somebody else than a registry sells names under. It is immutable.
+// a few under which a company that is no registry sells names. It is immutable.
 type Table struct {
 	delegated map[string]Metadata    // what a top-level domain and the suffixes below it share: no rules
 	own       map[fqdn.Name]Metadata // the suffixes with rules or without their registry, and all their facts

@@ -397,8 +397,8 @@ func (s *site) hangUp(t *testing.T) {
 	}
 }
 
-// TestNamesThatNobodyCanHave asks for emoji and the like on the wire, with a registry behind that would call them free.
-func TestNamesThatNobodyCanHave(t *testing.T) {
+// TestNamesThatCannotBeRegistered asks for emoji and the like on the wire, with a registry behind that would call them free.
+func TestNamesThatCannotBeRegistered(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-rate-limits", "off")
 	for name, want := range map[string]string{

@@ -1,5 +1,5 @@
-// Package guard asks registries and registrars no faster than they are willing to answer. What they name is not trusted:
-// all goes out through package egress, which checks addresses and bounds every wait and every body.
+// Package guard limits the rate of requests to registries and registrars. It connects through package egress, which checks
+// addresses and bounds every wait and every body.
 package guard
 
 import (
@@ -104,7 +104,7 @@ type Code = egress.Code
 const (
 	Refused   = egress.Refused
 	Resting   = Code("resting") // the host asked for a pause that is not over; nothing was sent
-	Busy      = egress.Busy     // our own limit towards the host leaves no room before the deadline; nothing was sent
+	Busy      = egress.Busy     // our own limit towards the host allows no request before the deadline; nothing was sent
 	Timeout   = egress.Timeout
 	TooLarge  = egress.TooLarge
 	Truncated = egress.Truncated
@@ -121,7 +121,7 @@ func (g *Guard) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return g.out.Dial(ctx, network, address)
 }
 
-// cachedResolver is a resolver that remembers.
+// cachedResolver is a resolver with a cache.
 type cachedResolver struct {
 	from  Resolver
 	known *cache.Cache[string, []netip.Addr]

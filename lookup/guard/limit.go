@@ -13,10 +13,10 @@ import (
 
 // How long hosts rest.
 const (
-	ForbiddenRest = 10 * time.Minute // after a 403: we are not welcome, and asking on makes it worse
+	ForbiddenRest = 10 * time.Minute // after a 403: the host refuses us, and more requests make it worse
 
 	minRetryAfter     = 1 * time.Second
-	maxRetryAfter     = 300 * time.Second // a longer one is more often a mistake than a wish
+	maxRetryAfter     = 300 * time.Second // a longer one is more often a mistake
 	defaultRetryAfter = 30 * time.Second  // for a 429 that does not say
 
 	firstThrottle = 60 * time.Second // WHOIS has no Retry-After; the pause doubles while the host keeps refusing
@@ -47,7 +47,7 @@ type Pass struct {
 // Acquire waits for the turn to ask "host:port" and returns a pass. It fails with an [*Error] and without touching
 // the wire when the address is not allowed ([Refused]), when the host rests ([Resting]), and when the turn would
 // come after ctx's deadline ([Busy]); the latter two say when to retry.
-// Hosts are told apart by address and port: names that share one address share its limit.
+// A host is an address and a port: names that share one address share its limit.
 func (g *Guard) Acquire(ctx context.Context, address string) (*Pass, error) {
 	addrs, err := g.out.Addresses(ctx, address)
 	if err != nil {
@@ -77,14 +77,14 @@ func (p *Pass) Release() {
 	})
 }
 
-// Rest keeps everybody away from the host for the time.
+// Rest stops all requests to the host for the time.
 func (p *Pass) Rest(d time.Duration) {
 	p.host.mu.Lock()
 	defer p.host.mu.Unlock()
 	p.host.restUntil(time.Now().Add(d))
 }
 
-// Throttled notes that the host asked to be left alone without a standard way of saying for how long. after is what
+// Throttled notes that the host refused for load, in a protocol without a Retry-After. after is what
 // it said, or zero: then the pause is a minute, doubling up to half an hour while it keeps refusing.
 // It returns the pause.
 func (p *Pass) Throttled(after time.Duration) time.Duration {

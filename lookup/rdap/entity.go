@@ -280,7 +280,7 @@ func first(to *[]byte, b []byte) {
 	}
 }
 
-// asRegistrar is the entity seen as a registrar; other is an abuse contact that stands beside it.
+// asRegistrar is the entity seen as a registrar; other is an abuse contact beside it.
 func (e entity) asRegistrar(other card) record.Registrar {
 	if !e.seen {
 		return record.Registrar{}

@@ -133,7 +133,7 @@ func (s *scanner) integer() int {
 }
 
 // What the texts of an error say. A wrong "reserved" or "doubtful" costs a sale, a missed one promises a name that
-// nobody can have.
+// cannot be registered.
 var (
 	innocentWords = strings.NewReplacer("rights reserved", "", "not reserved", "", "or reserved", "")
 	reservedWords = []string{

@@ -51,7 +51,7 @@ func fieldName(registered string) string {
 	return cut(l, 100)
 }
 
-// blankRedacted empties the fields that are listed as redacted: what still stands there is a replacement
+// blankRedacted empties the fields that are listed as redacted: what they still hold is a replacement
 // (RFC 9537, sections 3.2 to 3.4), not the value.
 func (d *decoder) blankRedacted(rec *record.Record) {
 	for _, field := range d.redactions {

@@ -121,7 +121,7 @@ func date(b []byte) time.Time {
 	return time.Time{}
 }
 
-// withheld reports whether the text stands in the place of a value that the publisher keeps to itself.
+// withheld reports whether the text replaces a value that is not published.
 func withheld(s string) bool {
 	if s == "" || len(s) > 200 {
 		return false

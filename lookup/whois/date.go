@@ -11,7 +11,7 @@ import (
 //	02.01.2006 15:04:05  02/01/2006  02-Jan-2006 15:04:05 UTC  2 January 2006  Mon Jan  2 15:04:05 MST 2006
 //	2nd January 2006 at 15:04:05.000  before Aug-1996 (the first of that month)
 //
-// monthFirst decides how 01/02/2003 is read. Words around the date are passed over; ok is false if no full date stands there.
+// monthFirst decides how 01/02/2003 is read. Words around the date are skipped; ok is false if there is no full date.
 func parseDate(s string, monthFirst bool) (t time.Time, ok bool) {
 	if len(s) > 128 {
 		s = s[:128]

@@ -45,7 +45,7 @@ var fieldNames = map[string]field{
 	"registrantcountry": fieldRegistrantCountry,
 }
 
-// A section is the part of a reply in which a line stands.
+// A section is the part of a reply that a line belongs to.
 type section uint8
 
 const (

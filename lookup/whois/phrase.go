@@ -145,7 +145,7 @@ func (ps phrases) first(folded string, n names) Verdict {
 	return Unknown
 }
 
-// A short reply has no room for terms of use: its words count wherever they stand in a line.
+// A short reply has no terms of use: its words count anywhere in a line.
 const (
 	shortReply = 6 // lines that are not blank
 	shortLine  = 160

@@ -51,7 +51,7 @@ var tables = sync.OnceValue(func() *registries {
 })
 
 // readRegistries reads the format that the head of registries.txt describes. It refuses unknown words, repeated
-// suffixes and servers, phrases outside of a paragraph, and lists that are used before they stand.
+// suffixes and servers, phrases outside of a paragraph, and lists that are used before they are defined.
 func readRegistries(text string) (*registries, error) {
 	t := &registries{suffix: map[string]*registry{}, server: map[string]*registry{}}
 	lists := map[string][]phrase{}
@@ -159,7 +159,7 @@ func (t *registries) directive(reg *registry, lists map[string][]phrase, word, r
 func claim(m map[string]*registry, reg *registry, keys string) error {
 	for key := range strings.FieldsSeq(keys) {
 		if m[key] != nil {
-			return fmt.Errorf("%q stands twice", key)
+			return fmt.Errorf("%q is given twice", key)
 		}
 		m[key] = reg
 	}

@@ -281,7 +281,7 @@ func (s *scanner) foldLabel(label string) []byte {
 	return b
 }
 
-// trimEnd drops the closing bytes of b that stand in the set.
+// trimEnd drops the closing bytes of b that are in the set.
 func trimEnd(b []byte, set string) []byte {
 	for len(b) > 0 && strings.IndexByte(set, b[len(b)-1]) >= 0 {
 		b = b[:len(b)-1]

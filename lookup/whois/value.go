@@ -155,7 +155,7 @@ func (s *scanner) putNameservers(value string) {
 	}
 }
 
-// putHost adds a nameserver and says where it stands; -1 if the word is no host name or the list is full.
+// putHost adds a nameserver and returns its index; -1 if the word is no host name or the list is full.
 func (s *scanner) putHost(word string) int {
 	n, err := fqdn.Parse(word)
 	if err != nil || n.Dots() == 0 {
@@ -265,7 +265,7 @@ func signed(value string) record.Signed {
 	return record.SignedUnknown
 }
 
-// withheld reports whether the value stands in the place of one that is not published.
+// withheld reports whether the value replaces one that is not published.
 func withheld(value string) bool {
 	if len(value) > 200 {
 		return false

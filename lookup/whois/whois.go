@@ -1,7 +1,7 @@
 // Package whois reads what WHOIS servers (RFC 3912) answer about one domain name.
 //
 // A WHOIS reply is free text, different at every registry. What each registry says when a name is free, reserved or
-// asked for too often, and how it wants to be asked, stands in registries.txt; what the labels of a reply mean stands
+// asked for too often, and how it wants to be asked, is in registries.txt; what the labels of a reply mean is
 // in labels.txt. The code knows no registry.
 //
 // The package touches no network: [Query] says what to send, [Parse] judges what came back.

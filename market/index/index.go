@@ -22,7 +22,7 @@ type Entry struct {
 	PriceCents int64
 	Currency   string
 	ListedAt   int64    // microseconds since 1970
-	Keywords   []string // only taken in, never given back
+	Keywords   []string // input only
 }
 
 // A Change sets the entry of a domain, or takes it out.

@@ -19,7 +19,7 @@ const (
 
 // A Piece is a part of a text: a word of the list, a number, or letters that are no word.
 type Piece struct {
-	Text string // as it stands, without separators
+	Text string // as in the input, without separators
 	Word ID     // 0: not in the list
 }
 

@@ -41,7 +41,7 @@ type Lexicon struct {
 	texts string // of all words
 }
 
-// node is a prefix of words. Its children stand in a row from first, one for each bit of letters.
+// node is a prefix of words. Its children are consecutive from first, one for each bit of letters.
 type node struct {
 	letters uint32 // bit 0: a, …, bit 25: z
 	first   uint32
@@ -77,7 +77,7 @@ func unpack(packed []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.Grow(int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))) // the length stands last (RFC 1952, section 2.3.1)
+	b.Grow(int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))) // the length is last (RFC 1952, section 2.3.1)
 	_, err = io.Copy(&b, z)
 	return b.String(), err
 }
@@ -90,7 +90,7 @@ func Parse(text string) (*Lexicon, error) {
 	l := &Lexicon{words: make([]word, 1, 1+strings.Count(text, "\n"))}
 	var texts strings.Builder
 	texts.Grow(len(text) / 3)
-	rest := make([]string, 1, cap(l.words)) // what stands behind the cost, by ID
+	rest := make([]string, 1, cap(l.words)) // the fields after the cost, by ID
 	last := ""
 	for at, number := 0, 1; at < len(text); number++ {
 		line, _, _ := strings.Cut(text[at:], "\n")
@@ -118,7 +118,7 @@ func Parse(text string) (*Lexicon, error) {
 	return l, nil
 }
 
-// buildTree makes the nodes breadth first, so that the children of each stand in a row.
+// buildTree makes the nodes breadth first, so that the children of each are consecutive.
 func (l *Lexicon) buildTree() {
 	type span struct {
 		from, to ID // words that share a prefix
