@@ -1,10 +1,10 @@
-// Package account is people: how they sign up and sign in, their sessions, and what happened to their account.
+// Package account holds user accounts: sign-up, sign-in, sessions and the security log.
 //
 // A person proves who they are by a password, a passkey, an account at an upstream OpenID provider, or by reading mail
-// at their address; each way ends in an [Account], for which the caller then starts a session. Whether an address has
-// an account is told to nobody who has not proved to own it: not by an answer, and not by the time it takes.
+// at their address. Each way returns an [Account], and the caller starts a session for it. Answers and their timing do
+// not reveal whether an address has an account, except to who has proved to own it.
 //
-// Passwords are kept as Argon2id; session tokens and one-time tokens as SHA-256. Nothing of it is logged.
+// Passwords are stored as Argon2id hashes, session tokens and one-time tokens as SHA-256. None of them is logged.
 package account
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An Account is a person known here.
+// An Account is a user account.
 type Account struct {
 	ID       string
 	Email    string    // lower case, the domain in A-label form
@@ -40,8 +40,8 @@ type Mode string
 // The modes.
 const (
 	Open   Mode = "open"   // anyone
-	Invite Mode = "invite" // who brings an invitation of the operator
-	Closed Mode = "closed" // nobody; the operator creates accounts
+	Invite Mode = "invite" // with an invitation from the operator
+	Closed Mode = "closed" // the operator creates accounts
 )
 
 // ParseMode reads a mode as a flag has it.
@@ -73,9 +73,9 @@ type Config struct {
 	// twice as many blocks, and which is some 80 sign-ins a second.
 	Hashers int
 
-	Unlimited bool // nobody is slowed down, and mail is not rationed: for tests on loopback
+	Unlimited bool // no throttle on sign-in and no quota on mail: for tests on loopback
 
-	// Audit keeps, in the transaction of the change, what the operator does to accounts; nil: nobody does.
+	// Audit records, in the transaction of the change, what the operator does to accounts; nil: not recorded.
 	Audit Auditor
 
 	// OnDelete is called in the transaction in which an account is removed, so that what others keep about it goes too. It
@@ -91,12 +91,12 @@ type Config struct {
 	OnRevokeAll func(ctx context.Context, tx store.Tx, accountID string) error
 }
 
-// An Auditor keeps who did what.
+// An Auditor records who did what.
 type Auditor interface {
 	Record(ctx context.Context, tx store.Tx, action, subject string, details map[string]any) error
 }
 
-// audit tells the auditor, if there is one.
+// audit records an action, if there is an auditor.
 func (a *Accounts) audit(ctx context.Context, tx store.Tx, action, subject string) error {
 	if a.cfg.Audit == nil {
 		return nil
@@ -104,25 +104,25 @@ func (a *Accounts) audit(ctx context.Context, tx store.Tx, action, subject strin
 	return a.cfg.Audit.Record(ctx, tx, action, subject, nil)
 }
 
-// Accounts are the people of one database. It is safe for concurrent use.
+// Accounts are the accounts of one database. It is safe for concurrent use.
 type Accounts struct {
 	cfg       Config
 	db        *store.DB
 	now       func() time.Time
 	log       *slog.Logger
 	hasher    *hasher
-	brake     *throttle
+	throttle  *throttle
 	mails     bool // mail is sent, not written to the log
 	limits    *quotas
 	passkeys  *webauthn.WebAuthn // nil: the base URL has no host name
 	upstreams []*upstream
 
-	mailQueue *queue // mail, with the look-ups of which nobody may see how long they take
-	logQueue  *queue // entries in the security log that nobody waits for
+	mailQueue *queue // mail, with look-ups whose duration must not show in the answer
+	logQueue  *queue // entries of the security log that are written in the background
 }
 
-// New returns the accounts of a database and starts what works behind them: mail, the log of failures, and the removal
-// of what has expired. The caller ends it with [Accounts.Close]. It fails on a base URL or a provider that cannot work;
+// New returns the accounts of a database and starts the background workers for mail and for the log of failures.
+// The caller ends them with [Accounts.Close]. It fails on a base URL or a provider that cannot work;
 // it does not call the providers.
 func New(ctx context.Context, cfg Config) (*Accounts, error) {
 	mails := cfg.Mail != nil
@@ -131,14 +131,14 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
 	a := &Accounts{
-		cfg:    cfg,
-		db:     cfg.DB,
-		now:    cfg.Now,
-		log:    cfg.Logger,
-		mails:  mails,
-		hasher: newHasher(cfg.Hashers, fullCost),
-		brake:  newThrottle(),
-		limits: newQuotas(),
+		cfg:      cfg,
+		db:       cfg.DB,
+		now:      cfg.Now,
+		log:      cfg.Logger,
+		mails:    mails,
+		hasher:   newHasher(cfg.Hashers, fullCost),
+		throttle: newThrottle(),
+		limits:   newQuotas(),
 	}
 	if a.passkeys, err = relyingParty(base); err != nil {
 		return nil, fmt.Errorf("accounts: passkeys: %w", err)
@@ -180,7 +180,7 @@ func (c Config) complete() (Config, *url.URL, error) {
 	return c, base, nil
 }
 
-// Close finishes the mail and the log entries that are under way, for at most some seconds, and ends what works behind.
+// Close finishes the mail and the log entries that are under way, for at most some seconds, and stops the workers.
 // Nothing may be called after it.
 func (a *Accounts) Close() {
 	a.mailQueue.close()
@@ -190,7 +190,7 @@ func (a *Accounts) Close() {
 	}
 }
 
-// parseBase reads the base URL. Plain http is for loopback, where nobody listens in.
+// parseBase reads the base URL. Plain http is allowed on loopback only.
 func parseBase(s string) (*url.URL, error) {
 	base, err := url.Parse(s)
 	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {

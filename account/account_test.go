@@ -26,7 +26,7 @@ const passphrase = "seven brave otters"
 // cheap is a cost for tests that are about something else.
 var cheap = cost{memory: 64, time: 1, lanes: 1}
 
-// A clock stands still until it is moved.
+// A clock is set by the test.
 type clock struct {
 	mu sync.Mutex
 	at time.Time

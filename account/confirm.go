@@ -62,7 +62,8 @@ func (a *Accounts) VerifyEmail(ctx context.Context, token string, by Proof, from
 	})
 }
 
-// ConfirmsWithoutPassword reports whether [Accounts.VerifyEmail] takes the token from the browser without a password. It uses nothing up.
+// ConfirmsWithoutPassword reports whether [Accounts.VerifyEmail] accepts the token from the browser without a password.
+// It does not use the token up.
 func (a *Accounts) ConfirmsWithoutPassword(ctx context.Context, token, browser string) (bool, error) {
 	row, bound, err := a.readToken(ctx, token, toVerify)
 	if fault.Is(err, fault.InvalidToken) {
@@ -71,8 +72,8 @@ func (a *Accounts) ConfirmsWithoutPassword(ctx context.Context, token, browser s
 	return err == nil && (row.Verified || sameBrowser(bound, browser)), err
 }
 
-// RemovesEarlierCredentials reports whether [Accounts.UseLink] with the token confirms the address, and so removes what was set up before.
-// It uses nothing up.
+// RemovesEarlierCredentials reports whether [Accounts.UseLink] with the token confirms the address, and so removes the
+// credentials that were set up before. It does not use the token up.
 func (a *Accounts) RemovesEarlierCredentials(ctx context.Context, token string) (bool, error) {
 	row, _, err := a.readToken(ctx, token, toSignIn)
 	if fault.Is(err, fault.InvalidToken) {
@@ -136,7 +137,7 @@ func (a *Accounts) ResetPassword(ctx context.Context, r Reset, from netip.Addr) 
 	if err != nil {
 		return Account{}, err
 	}
-	a.brake.succeeded(account.Email)
+	a.throttle.succeeded(account.Email)
 	a.mailNotice(account.Email, changedMail)
 	return account, nil
 }
@@ -152,8 +153,8 @@ func removeOthers(ctx context.Context, tx store.Tx, accountID string) error {
 	return nil
 }
 
-// readToken returns the account of a one-time token, and the digest of the secret of its browser if it has one, and leaves the
-// token as it is. It fails with [fault.InvalidToken], also on a token to verify an address that is used for something
+// readToken returns the account of a one-time token and, if it is bound to a browser, the digest of the browser's secret.
+// It does not use the token up. It fails with [fault.InvalidToken], also on a token to verify an address that is used for something
 // else once the address is verified.
 func (a *Accounts) readToken(ctx context.Context, token string, purposes ...purpose) (row accountRow, browser []byte, err error) {
 	if !wellFormed(token, oneTimePrefix) {

@@ -180,7 +180,7 @@ func TestUnconfirmedAddressesAreRefusedLikeWrongPasswords(t *testing.T) {
 		for _, s := range said {
 			want(t, "what is said", s, said[0])
 		}
-		want(t, "delay of the next", r.brake.delay(emails[1], clientPrefix(home)), r.brake.delay(emails[0], clientPrefix(home)))
+		want(t, "delay of the next", r.throttle.delay(emails[1], clientPrefix(home)), r.throttle.delay(emails[0], clientPrefix(home)))
 		r.mailQueue.close()
 		want(t, "mails", len(r.box.mail), 0)
 	})

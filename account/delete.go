@@ -10,8 +10,8 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// A Record is what is kept about an account here, without its security log, which [Accounts.LogAfter] reads on. What
-// others keep, such as names and apps, is theirs to tell.
+// A Record is the stored data of an account for the export, without its security log, which [Accounts.LogAfter] reads.
+// Names and apps are exported by their own packages.
 type Record struct {
 	Account     Account
 	HasPassword bool
@@ -100,8 +100,8 @@ func (a *Accounts) remove(ctx context.Context, tx store.Tx, accountID string) er
 // where [Config.VerifyFirst] asks for that. One that holds something stays, see [Config.Holds].
 const UnconfirmedLife = 7 * 24 * time.Hour
 
-// UnconfirmedRetention says how accounts go whose [UnconfirmedLife] is over. It is a rule beside those of [Retention], since what
-// others keep about an account goes with it.
+// UnconfirmedRetention is the retention rule of accounts whose [UnconfirmedLife] is over. It is not part of [Retention]
+// because it also removes what other packages store about an account.
 func (a *Accounts) UnconfirmedRetention() []sweep.Rule {
 	if !a.cfg.VerifyFirst {
 		return nil
@@ -109,7 +109,7 @@ func (a *Accounts) UnconfirmedRetention() []sweep.Rule {
 	return []sweep.Rule{{Table: "accounts", Kept: accountsKept, Keep: UnconfirmedLife, Plan: a.planUnconfirmedSweep}}
 }
 
-// planUnconfirmedSweep finds accounts that are over and hold nothing.
+// planUnconfirmedSweep finds expired unconfirmed accounts that hold nothing.
 func (a *Accounts) planUnconfirmedSweep(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
 	var free []string
 	for last := (accountRow{}); len(free) < limit; {

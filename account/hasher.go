@@ -29,8 +29,8 @@ const (
 	saltSize = 16
 )
 
-// Limits of hashing. A block of 19 MiB becomes garbage with every hash, and the collector lets about as much garbage
-// stand as there is memory in use: with two at once a crowd of sign-ins stays far below 200 MB.
+// Limits of hashing. A block of 19 MiB becomes garbage with every hash, and the collector allows about as much garbage
+// as there is memory in use: with two at once many sign-ins stay far below 200 MB.
 const defaultHashers = 2
 
 // A hasher hashes and compares passwords, few at a time.
@@ -74,7 +74,7 @@ func (h *hasher) matches(hash, password string) (bool, error) {
 	return subtle.ConstantTimeCompare(h.key(password, p, len(p.key)), p.key) == 1 && hash != h.dummy, nil
 }
 
-// key is the work.
+// key computes the hash.
 func (h *hasher) key(password string, p phc, size int) []byte {
 	h.runs.Add(1)
 	return argon2.IDKey([]byte(password), p.salt, p.time, p.memory, p.lanes, uint32(size))

@@ -21,7 +21,7 @@ const (
 //go:embed common.txt
 var commonText string
 
-// isCommon tells of the passwords that are guessed first.
+// isCommon holds the most common passwords.
 var isCommon = func() map[string]bool {
 	m := map[string]bool{}
 	for line := range strings.Lines(commonText) {
@@ -45,7 +45,7 @@ func checkPassword(email, password string) error {
 	case len(password) > maxPassword:
 		return fault.Invalid("password", "must be at most %d bytes", maxPassword)
 	case isCommon[folded], oneStep(folded):
-		return fault.Invalid("password", "must not be one of those that are guessed first")
+		return fault.Invalid("password", "is too common; choose another")
 	case folded == email, folded == local:
 		return fault.Invalid("password", "must not be your e-mail address")
 	}

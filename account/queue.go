@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limits of what is done behind an answer.
+// Limits of background tasks.
 const (
 	queueLength = 1024             // what comes beyond it is dropped
 	mailWorkers = 4                // mails under way at once
@@ -15,7 +15,7 @@ const (
 	closeTime   = 5 * time.Second  // all that is left at the end
 )
 
-// A queue does tasks behind whoever asks for them, so that the time they take is not seen in the answer.
+// A queue runs tasks in the background, so that the time they take does not show in the answer.
 type queue struct {
 	mu     sync.Mutex // of closed, and of sending on tasks
 	closed bool

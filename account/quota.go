@@ -11,8 +11,8 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// What one client may make us keep or send: an IPv4 address or an IPv6 /64, and four times as much a /48. The counts of
-// these are of this process; accounts are counted over all processes too.
+// Quotas of one client, which is an IPv4 address or an IPv6 /64; a /48 has four times as much. Each process counts for
+// itself; accounts are also counted over all processes.
 var (
 	signUpQuota  = ratelimit.PerHour(120)
 	sessionQuota = ratelimit.PerHour(600)
@@ -21,12 +21,12 @@ var (
 )
 
 const (
-	maxSignUps = 10_000 // accounts a day that people make, all together
+	maxSignUps = 10_000 // accounts a day by sign-up, in all
 	siteHosts  = 4      // a /48 may do what so many hosts may
 	maxBuckets = 64 << 10
 )
 
-// quotas bound what costs us or others: accounts, sessions and mail.
+// quotas limit how many accounts, sessions and mails a client may create.
 type quotas struct {
 	limiter                     *ratelimit.Limiter
 	signUps, sessions, mailFrom ratelimit.Layers

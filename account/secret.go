@@ -51,20 +51,20 @@ const flowTime = 10 * time.Minute
 
 const maxFlow = 8 << 10
 
-// A flow is the first half of a ceremony. It is handed to the browser, sealed, to be brought back unread and unchanged
-// with the second half, so that visitors cannot fill the database by beginning ceremonies.
+// A flow is the state of a passkey ceremony or of a sign-in at a provider. The browser holds it, sealed, and returns it
+// with the second request, so that unfinished flows take no space in the database.
 type flow[T any] struct {
 	Nonce   []byte    `json:"nonce"` // what makes it usable once
 	Expires time.Time `json:"expires"`
 	Data    T         `json:"data"`
 }
 
-// flowContext is what a flow is sealed for: its kind, and whose it is where that is known. It opens for nobody else.
+// flowContext is the associated data a flow is sealed with: its kind and, where known, its session or account.
 func flowContext(kind string, whose ...string) []byte {
 	return []byte(strings.Join(append([]string{"flow", kind}, whose...), "\n"))
 }
 
-// sealFlow begins a ceremony.
+// sealFlow seals the state of a flow.
 func sealFlow[T any](keys store.Sealer, context []byte, now time.Time, data T) (string, error) {
 	plain, err := json.Marshal(flow[T]{Nonce: random(16), Expires: now.Add(flowTime), Data: data})
 	if err != nil {

@@ -55,7 +55,7 @@ var eventTexts = map[Event]string{
 	AppRevoked:       "An app was disconnected",
 }
 
-// Text is the event as the account's owner reads it.
+// Text is the event in a sentence for the account's owner.
 func (e Event) Text() string {
 	if text, ok := eventTexts[e]; ok {
 		return text
@@ -104,7 +104,7 @@ func (a *Accounts) Log(ctx context.Context, accountID string, limit int) ([]Entr
 	return entries, nil
 }
 
-// logLater records a failure behind the answer, so that the answer takes as long as for an address without an account.
+// logLater records a failure in the background, so that the answer takes as long as for an address without an account.
 func (a *Accounts) logLater(e Entry) {
 	e.At = a.now()
 	added := a.logQueue.add(func(ctx context.Context) {

@@ -80,8 +80,8 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 	return Pending{Account{Email: email}, browser}, nil
 }
 
-// logRepeatedSignUp tells the owner of the address of the attempt, at the cost of what a new account writes. It returns the
-// account there is.
+// logRepeatedSignUp records the attempt in the security log of the existing account, which it returns. It writes as much
+// as a new account does.
 func (a *Accounts) logRepeatedSignUp(ctx context.Context, tx store.Tx, email string, from netip.Addr) (accountRow, error) {
 	row, found, err := findTx(ctx, tx, "email", email)
 	if err != nil || !found {
@@ -156,8 +156,8 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 // anyAccount is what prove takes where the right password is enough.
 func anyAccount(accountRow) bool { return true }
 
-// checkCredentials returns the account of the address if the password is its own, and may sees nothing against it; otherwise it
-// fails alike for both. It is slowed down by earlier failures.
+// checkCredentials returns the account of the address if the password matches and may accepts the account. Otherwise it
+// fails with one and the same error. Earlier failures throttle it.
 func (a *Accounts) checkCredentials(ctx context.Context, email, password string, from netip.Addr, may func(accountRow) bool) (accountRow, error) {
 	client := clientPrefix(from)
 	release, err := a.acquireSlot(ctx, email, from, time.Now())
@@ -174,27 +174,27 @@ func (a *Accounts) checkCredentials(ctx context.Context, email, password string,
 		return accountRow{}, err
 	}
 	if !ok || !may(row) {
-		a.brake.failed(email, client)
+		a.throttle.failed(email, client)
 		if found {
 			a.logLater(Entry{AccountID: row.ID, What: SignInFailed, From: from})
 		}
 		return accountRow{}, errCredentials()
 	}
-	a.brake.succeeded(email)
+	a.throttle.succeeded(email)
 	return row, nil
 }
 
-// acquireSlot waits until an attempt has served its delay and has a slot to hash. Attempts that come at once begin with the
+// acquireSlot waits until the delay of an attempt is over and a slot for hashing is free. Attempts that come at once begin with the
 // same small delay; those that get their slot after others have failed go back and serve what was added.
 func (a *Accounts) acquireSlot(ctx context.Context, email string, from netip.Addr, began time.Time) (release func(), err error) {
 	client := clientPrefix(from)
 	var least time.Duration
 	if !a.cfg.Unlimited {
-		least = a.brake.tried(email, client)
+		least = a.throttle.tried(email, client)
 	}
 	for {
 		if !a.cfg.Unlimited {
-			if err := a.brake.wait(ctx, email, client, began, least); err != nil {
+			if err := a.throttle.wait(ctx, email, client, began, least); err != nil {
 				return nil, err
 			}
 		}
@@ -202,7 +202,7 @@ func (a *Accounts) acquireSlot(ctx context.Context, email string, from netip.Add
 		if err != nil {
 			return nil, err
 		}
-		if a.cfg.Unlimited || time.Since(began) >= a.brake.delay(email, client) {
+		if a.cfg.Unlimited || time.Since(began) >= a.throttle.delay(email, client) {
 			return release, nil
 		}
 		release()

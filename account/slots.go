@@ -13,12 +13,12 @@ import (
 // Limits of waiting for a slot to hash. A hash takes some 25 ms.
 const (
 	maxWaiting      = 512 // of all networks
-	maxWaitingOfOne = 32  // of one network; the next is told to come back
+	maxWaitingOfOne = 32  // of one network; more are refused
 	hashWait        = 20 * time.Second
 )
 
-// slots are a few that many ask for. Those who wait take turns by the network they come from, so that whoever asks for
-// many at once waits for those, and others do not.
+// slots limit how many passwords are hashed at once. Waiting requests take turns by network (fair queuing), so that one
+// network with many requests delays only its own.
 type slots struct {
 	mu        sync.Mutex
 	free      int
@@ -27,13 +27,13 @@ type slots struct {
 	turns     []*networkQueue // of the networks that wait, the next first
 }
 
-// A networkQueue is those who wait from one network, the first to come first.
+// A networkQueue holds the waiting requests of one network, first in, first out.
 type networkQueue struct {
 	network netip.Prefix
 	waiters []*waiter
 }
 
-// A waiter is told once: true is a slot, false that there is no room to wait.
+// A waiter receives one value: true with a slot, false when it was evicted.
 type waiter struct {
 	granted chan bool // of capacity 1
 }
@@ -42,7 +42,7 @@ func newSlots(n int) *slots {
 	return &slots{free: n, byNetwork: map[netip.Prefix]*networkQueue{}}
 }
 
-// networkOf is who takes turns with others: an IPv4 address, or the /48 that one site has.
+// networkOf is the network that takes turns: an IPv4 address, or an IPv6 /48.
 func networkOf(from netip.Addr) netip.Prefix {
 	from = from.Unmap().WithZone("")
 	if site, ok := ratelimit.Site(from); ok {
@@ -84,14 +84,14 @@ func (s *slots) acquire(ctx context.Context, from netip.Addr) (release func(), e
 }
 
 func errBusy() error {
-	return fault.New(fault.Unavailable, "too many people are signing in at this moment").WithHint("try again in a few seconds").WithRetry(5 * time.Second)
+	return fault.New(fault.Unavailable, "too many sign-ins are under way").WithHint("try again in a few seconds").WithRetry(5 * time.Second)
 }
 
-// enqueue takes a free slot, and then returns nil, or a place in the queue of the network.
+// enqueue takes a free slot and returns nil, or returns a waiter in the queue of the network.
 func (s *slots) enqueue(network netip.Prefix) (*waiter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free > 0 { // nobody waits
+	if s.free > 0 { // the queue is empty
 		s.free--
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (s *slots) enqueue(network netip.Prefix) (*waiter, error) {
 	return w, nil
 }
 
-// evict turns away the last of the network of which most wait, if that are more than of the network that asks.
+// evict refuses the last waiter of the longest queue, if that is longer than the queue of the asking network.
 func (s *slots) evict(asks *networkQueue) bool {
 	var longest *networkQueue
 	for _, q := range s.turns {
@@ -134,7 +134,7 @@ func (s *slots) evict(asks *networkQueue) bool {
 	return true
 }
 
-// remove takes a waiter out of its queue, unless it was told by then.
+// remove takes a waiter out of its queue. It reports false if the waiter has received its value.
 func (s *slots) remove(network netip.Prefix, w *waiter) bool {
 	q := s.byNetwork[network]
 	if q == nil {
@@ -154,7 +154,7 @@ func (s *slots) remove(network netip.Prefix, w *waiter) bool {
 	return false
 }
 
-// drop forgets a network of which nobody waits.
+// drop removes the queue of a network without waiters.
 func (s *slots) drop(q *networkQueue) {
 	delete(s.byNetwork, q.network)
 	for i := range s.turns {

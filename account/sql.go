@@ -108,8 +108,8 @@ func each(ctx context.Context, tx store.Tx, accountID string, statements ...stri
 	return nil
 }
 
-// addEntry adds an entry to the security log, or counts up the one of the same within the last hour: whoever does something
-// over and over cannot fill a log.
+// addEntry adds an entry to the security log, or increments the count of an equal one within the last hour, so that repetition
+// does not fill the log.
 func addEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	n, err := tx.Exec(ctx, `UPDATE account_log SET times = times + 1, at = $3
 		WHERE id = (SELECT MAX(id) FROM account_log WHERE account_id = $1 AND what = $2 AND at > $4 AND detail = $5 AND address = $6)`,
@@ -132,7 +132,7 @@ func insertEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	return nil
 }
 
-// addFailureEntry is note for what strangers do to an account: the entry of the same event counts, wherever it came from.
+// addFailureEntry is addEntry for what strangers do to an account: the entry of the same event counts, wherever it came from.
 func addFailureEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	n, err := tx.Exec(ctx, `UPDATE account_log SET times = times + 1, at = $3, address = $5
 		WHERE id = (SELECT MAX(id) FROM account_log WHERE account_id = $1 AND what = $2 AND at > $4)`,
@@ -165,7 +165,7 @@ func scanLog(ctx context.Context, tx store.Tx, accountID, rest string, args ...a
 		append([]any{accountID}, args...)...)
 }
 
-// useNonce makes a ceremony unusable; it fails with [fault.InvalidToken] when it is already.
+// useNonce marks a flow as used. It fails with [fault.InvalidToken] when it was used before.
 func useNonce(ctx context.Context, tx store.Tx, nonce []byte, expires time.Time) error {
 	n, err := tx.Exec(ctx, `INSERT INTO account_spent (nonce, expires) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING`, nonce, store.Micros(expires))
 	if err != nil {

@@ -26,7 +26,7 @@ func (a *Accounts) StepUp(s Session) error {
 	if a.Fresh(s) {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", ErrStepUp, fault.New(fault.Forbidden, "this takes a sign-in within the last %d minutes", int(StepUpLife.Minutes())).
+	return fmt.Errorf("%w: %w", ErrStepUp, fault.New(fault.Forbidden, "this requires a sign-in within the last %d minutes", int(StepUpLife.Minutes())).
 		WithHint("sign in again, then repeat it"))
 }
 
@@ -35,7 +35,7 @@ func (a *Accounts) Fresh(s Session) bool {
 	return s.AccountID != "" && a.now().Sub(s.AuthenticatedAt) < StepUpLife
 }
 
-// SignInMethods are the ways in which a person can sign in to an account.
+// SignInMethods are the ways to sign in to an account.
 type SignInMethods struct {
 	Password   bool
 	Passkeys   int
@@ -81,8 +81,7 @@ func (a *Accounts) signInMethods(ctx context.Context, tx store.Tx, accountID str
 	return m, err
 }
 
-// Warned says whether a person was told, before removing the last means of signing in, that a mailed link is what
-// remains.
+// Warned says whether the user confirmed, before removing the last sign-in method, that only links by mail remain.
 type Warned bool
 
 // afterRemoval refuses what left an account that cannot be signed in to, or, without a warning, only by mail.

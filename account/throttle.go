@@ -10,9 +10,9 @@ import (
 	"github.com/namewharf/namewharf/ratelimit"
 )
 
-// How sign-ins slow down those that follow: failed ones soon, and many of any kind, since a right password costs us as
-// much as a wrong one. A delay is served, then the password is looked at: so nobody is locked out, neither by mistakes
-// nor by an attacker's failures. The counts are those of this process and start afresh with it.
+// Limits of the sign-in throttle. Failed sign-ins delay the next ones soon. Many sign-ins of any kind do too, since a
+// right password costs as much as a wrong one. After the delay the password is checked, so an account is never locked,
+// neither by mistakes nor by an attacker. The counts are held in memory by each process.
 const (
 	freeByAccount  = 5           // failures without consequence for an account...
 	accountEvery   = time.Minute // ...one of which is forgotten in this time
@@ -28,7 +28,7 @@ const (
 	maxDelayed   = 16 // attempts from one address that may be serving a delay; more are refused
 )
 
-// A brake slows down the guessing of passwords. Its time is that of waiting, so it reads the clock itself.
+// A throttle slows down password guessing. It measures waiting time, so it reads the clock itself.
 type throttle struct {
 	accounts  *counters
 	addresses *counters
@@ -50,7 +50,7 @@ func newThrottle() *throttle {
 	}
 }
 
-// delay is how long an attempt on the account from the place has to wait. It is the same whether or not there is such
+// delay is how long an attempt on the account from the client has to wait. It is the same whether or not there is such
 // an account.
 func (b *throttle) delay(email string, client netip.Prefix) time.Duration {
 	return delayOf(max(b.accounts.level(email)-freeByAccount, b.addresses.level(client.String())-freeByAddress))
@@ -73,8 +73,8 @@ func (b *throttle) tried(email string, client netip.Prefix) time.Duration {
 	return delayOf(over)
 }
 
-// wait serves what is left of the delay of an attempt that began at the time, which is least or more. It fails with
-// [fault.RateLimited] when too many attempts from the place wait.
+// wait sleeps for what is left of the delay of an attempt that began at the time, which is least or more. It fails with
+// [fault.RateLimited] when too many attempts from the client wait.
 func (b *throttle) wait(ctx context.Context, email string, client netip.Prefix, began time.Time, least time.Duration) error {
 	left := time.Until(began.Add(max(least, b.delay(email, client))))
 	if left <= 0 {
@@ -114,10 +114,10 @@ func (b *throttle) failed(email string, client netip.Prefix) {
 // could otherwise sign in to it between guesses.
 func (b *throttle) succeeded(email string) { b.accounts.forget(email) }
 
-// clientPrefix is whom an address stands for: itself, or for IPv6 the network that one subscriber has (RFC 6177).
+// clientPrefix is the network of one client: an IPv4 address, or an IPv6 /64 (RFC 6177).
 func clientPrefix(from netip.Addr) netip.Prefix { return ratelimit.Host(from) }
 
-// counters count what somebody did lately: each rises by one, up to full, and falls by one in every.
+// counters count recent attempts by name. Each rises by one, up to full, and falls by one in the time every.
 type counters struct {
 	limiter *ratelimit.Limiter
 	policy  *ratelimit.Policy

@@ -99,7 +99,7 @@ func TestOneAddressCannotWaitInManyPlaces(t *testing.T) {
 func TestGuessesAtOnceServeTheDelayOfThoseThatFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{brake: newThrottle(), hasher: newHasher(1, cheap)}
+		a := &Accounts{throttle: newThrottle(), hasher: newHasher(1, cheap)}
 		began := time.Now()
 		tried, refused := make(chan time.Duration, 100), make(chan error, 100)
 		for range 30 {
@@ -111,7 +111,7 @@ func TestGuessesAtOnceServeTheDelayOfThoseThatFailed(t *testing.T) {
 				}
 				defer release()
 				tried <- time.Since(began)
-				a.brake.failed("ada@names.example", clientPrefix(abroad))
+				a.throttle.failed("ada@names.example", clientPrefix(abroad))
 			}()
 		}
 		time.Sleep(time.Minute)
@@ -155,13 +155,13 @@ func TestCountersForgetOnlyWhatIsEmpty(t *testing.T) {
 func TestRightPasswordsAreLimitedToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &Accounts{brake: newThrottle(), hasher: newHasher(1, cheap)}
+		a := &Accounts{throttle: newThrottle(), hasher: newHasher(1, cheap)}
 		in := func(email string, from netip.Addr) time.Duration {
 			t.Helper()
 			began := time.Now()
 			release, err := a.acquireSlot(t.Context(), email, from, began)
 			must(t, "turn", err)
-			a.brake.succeeded(email)
+			a.throttle.succeeded(email)
 			release()
 			return time.Since(began)
 		}

@@ -47,7 +47,7 @@ const (
 var purposePath = map[purpose]string{toVerify: VerifyPath, toSignIn: LinkPath, toReset: ResetPath, byOperator: LinkPath}
 
 func errLink() error {
-	return fault.New(fault.InvalidToken, "the link was used already, or is too old").WithHint("ask for another")
+	return fault.New(fault.InvalidToken, "the link was used already or has expired").WithHint("ask for another")
 }
 
 // newToken stores a one-time token for an account, or for none where accountID is empty.

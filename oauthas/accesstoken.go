@@ -11,14 +11,14 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Staleness is how long a checked token is good without a look into the database: half of the two seconds within
+// Staleness is how long a checked token is cached: half of the two seconds within
 // which a revocation by another process must be seen.
 const Staleness = time.Second
 
-// cachedTokens bounds the tokens that are remembered, at some 300 bytes each.
+// cachedTokens bounds the token cache, at some 300 bytes each.
 const cachedTokens = 32 << 10
 
-// cachedToken is a good access token.
+// cachedToken is a valid access token.
 type cachedToken struct {
 	caller     op.Caller
 	resource   string // URLs, separated by spaces
@@ -48,7 +48,7 @@ func (s *Server) Caller(ctx context.Context, token, resource string) (op.Caller,
 	return k.caller, nil
 }
 
-// lookupToken finds a token in the database and remembers it for a moment.
+// lookupToken reads a token from the database and caches it for [Staleness].
 func (s *Server) lookupToken(ctx context.Context, hash digest) (cachedToken, error) {
 	generation := s.generation.Load() // before reading: a revocation in between makes the entry void
 	var k cachedToken
@@ -73,5 +73,5 @@ func errUnknownToken() error {
 		WithHint("leave the Authorization header out to call anonymously, or sign in again")
 }
 
-// FlushTokenCache makes this process look at every token again. It is needed only after [Server.RevokeAll].
+// FlushTokenCache makes this process look up every token in the database again. It is needed only after [Server.RevokeAll].
 func (s *Server) FlushTokenCache() { s.generation.Add(1) }

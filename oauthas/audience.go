@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// audience knows the protected resources and which token is good at which.
+// audience holds the protected resources and decides which tokens are valid at which.
 type audience struct {
 	base      string            // the issuer: what a token is for that names no resource
 	resources []string          // in their canonical spelling, base included
@@ -52,8 +52,8 @@ func canonicalResource(resource string) (string, bool) {
 	return u.Scheme + "://" + host + strings.TrimSuffix(u.EscapedPath(), "/"), true
 }
 
-// find returns the canonical spellings of the resources that a request names, without repetition and in order; none
-// stand for the base. ok is false when one is not ours.
+// find returns the canonical spellings of the resources that a request names, without repetition and in order; an
+// empty list means the base. ok is false when one is not ours.
 func (a audience) find(requested []string) (found []string, ok bool) {
 	for _, r := range requested {
 		c, valid := canonicalResource(r)
@@ -69,11 +69,11 @@ func (a audience) find(requested []string) (found []string, ok bool) {
 	return slices.Compact(found), true
 }
 
-// baseResource is the resource without the door that is the same room: {base}/mcp and {base}/mcp/signed-in differ in when
-// they ask for a token, not in what it opens.
+// baseResource maps the two endpoints of one resource to one: {base}/mcp and {base}/mcp/signed-in differ in when they ask
+// for a token, and accept the same tokens.
 func baseResource(resource string) string { return strings.TrimSuffix(resource, "/signed-in") }
 
-// covers reports whether a token for the resource granted is good at target: the same one, its other door, or one
+// covers reports whether a token for the resource granted is good at target: the same one, its other endpoint, or one
 // below it, so that a token for the base is good everywhere there.
 func covers(granted, target string) bool {
 	granted, target = baseResource(granted), baseResource(target)

@@ -14,7 +14,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A SessionRef names a signed-in person's session. The zero SessionRef is nobody's.
+// A SessionRef identifies the session of a signed-in user. Zero: not signed in.
 type SessionRef struct{ ID, AccountID string }
 
 func (s SessionRef) signedIn() bool { return s.ID != "" && s.AccountID != "" }
@@ -27,7 +27,7 @@ type AuthorizeRequest struct {
 	From    netip.Addr // of the person's browser, to which the fetch of a client's document is charged
 }
 
-// A Decision says what a person's browser gets: an [ErrorPage], a [SignIn], a [Consent] or a [Redirect].
+// A Decision is the response to the user's browser: an [ErrorPage], a [SignIn], a [Consent] or a [Redirect].
 type Decision interface{ decision() }
 
 // An ErrorPage tells the person that the application made a mistake. It must lead nowhere.
@@ -41,7 +41,7 @@ type ErrorPage struct {
 // SignIn asks the person to sign in and then to come back with the same request.
 type SignIn struct{}
 
-// A Consent is a question to the person, to be answered by [Server.Answer] within [InteractionLife].
+// A Consent is the content of the consent page. [Server.Answer] takes the answer, within [InteractionLife].
 type Consent struct {
 	Interaction  string   // a one-time secret for the form
 	ClientID     string   // its id; for a client with a document, the address of that
@@ -65,8 +65,8 @@ func (Redirect) decision()  {}
 var errUnknownClient = errors.New("unknown client")
 
 // Authorize decides what to do with an authorization request (RFC 6749, section 4.1.1). Mistakes in client and
-// redirect are always a page; later ones go to the client only when somebody is signed in, so that nobody is sent to
-// an address of a stranger's choice by following a link. An error is [fault.RateLimited], for an account that is asked very
+// redirect are always a page; later ones are sent to the client only when a user is signed in, so that a link cannot
+// be used as an open redirect. An error is [fault.RateLimited], for an account that is asked very
 // often, or ours.
 func (s *Server) Authorize(ctx context.Context, r AuthorizeRequest) (Decision, error) {
 	switch r.Method {
@@ -118,7 +118,8 @@ func (e *documentError) page() ErrorPage {
 	}
 }
 
-// requestConsent puts the question of a good request to the person, unless nobody is there or the answer is known.
+// requestConsent returns the consent page of a valid request, the sign-in page without a session, or the answer where
+// consent is remembered.
 func (s *Server) requestConsent(ctx context.Context, req request, session SessionRef) (Decision, error) {
 	switch {
 	case !session.signedIn() && req.silent:
@@ -161,7 +162,7 @@ func (s *Server) requestConsent(ctx context.Context, req request, session Sessio
 	}, nil
 }
 
-// reuseConsent answers a request as the account answered an equal one before. Without one it returns neither.
+// reuseConsent answers a request from remembered consent. Without it, it returns neither a decision nor an error.
 func (s *Server) reuseConsent(ctx context.Context, req request, account string) (d Decision, err error) {
 	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		d = nil

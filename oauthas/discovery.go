@@ -71,7 +71,7 @@ func (s *Server) routes(issuer *url.URL) http.Handler {
 	return mux
 }
 
-// notFound answers for paths that nobody serves. Clients in a browser try several for a document, and could not tell an
+// notFound answers for unknown paths. Clients in a browser try several for a document, and could not tell an
 // answer that they may not read from a server that is down.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	if !openToAll(w, r, "GET, HEAD, POST, OPTIONS") {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// A library is an https server on loopback with the documents of clients.
+// A documentServer is an https server on loopback with the documents of clients.
 type documentServer struct {
 	*httptest.Server
 	fetches atomic.Int64
@@ -45,7 +45,7 @@ func newDocumentServer(t testing.TB) *documentServer {
 	return l
 }
 
-// roots trusts the library.
+// roots trusts the server.
 func (l *documentServer) roots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(l.Certificate())

@@ -37,7 +37,7 @@ const (
 	maxFailures       = 4                      // with which it doubles no more
 	failureLife       = 5 * time.Minute        // a host is forgiven after this
 	provenLife        = 30 * 24 * time.Hour
-	maxCached         = 4096     // hosts and documents of which something is remembered
+	maxCached         = 4096     // entries of each cache of hosts and documents
 	documentCacheSize = 16 << 20 // bytes of all documents
 )
 
@@ -49,9 +49,9 @@ var (
 )
 
 // documentCache are the metadata documents of clients (draft-ietf-oauth-client-id-metadata-document): the URL of the
-// document is the client's id. A fetch is charged to who asks for it, and runs beside others as far as the address that
-// asks, the host that is asked and the memory of this process allow. Nobody's fetch waits behind those of one other
-// address, and documents that were good before do not wait for hosts that hang.
+// document is the client's id. A fetch is charged to who asks for it, and runs concurrently with others within the limits of the
+// client address, of the host and of memory. The fetches of one client address do not delay those of another, and
+// documents that were valid before do not wait for hosts that hang.
 type documentCache struct {
 	fetch *egress.Client
 	now   func() time.Time
@@ -80,7 +80,7 @@ type documentRequest struct {
 // A description is a client as its document described it.
 type cachedClient struct {
 	client client
-	fresh  time.Time // until then nobody has to be asked
+	fresh  time.Time // until then it is not fetched again
 }
 
 // A documentError is why a client cannot be known by its document.
@@ -192,7 +192,7 @@ func siteOf(from netip.Addr) string {
 	return ratelimit.Host(from).String()
 }
 
-// load fetches a document and keeps it, when there is room for it at its host.
+// load fetches a document, once a slot of its host is free, and caches it.
 func (d *documentCache) load(ctx context.Context, id, host, site string) (client, error) {
 	release, err := d.acquireSlots(ctx, id, host, site)
 	if err != nil {
@@ -220,8 +220,8 @@ func (d *documentCache) load(ctx context.Context, id, host, site string) (client
 }
 
 // acquireSlots waits until the host may be asked. A document that was good the last time has slots of its own. Others wait for a
-// pause and get fewer slots where the host has failed. So whoever has many slow hosts keeps others of that kind waiting,
-// not those that work; nor does a slow path keep good documents of the same host waiting.
+// pause and get fewer slots where the host has failed. So many slow hosts delay only other unproven documents,
+// and a slow path does not delay valid documents of the same host.
 func (d *documentCache) acquireSlots(ctx context.Context, id, host, site string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
@@ -268,7 +268,7 @@ func acquire(ctx context.Context, slots ...slot) (release func(), err error) {
 	return release, nil
 }
 
-// busy is the error of a fetch for which there was no room in time; the end of the caller's ctx stays what it is.
+// busy is the error of a fetch that got no slot in time; an error of the caller's ctx is returned unchanged.
 func busy(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -285,7 +285,7 @@ func busy(ctx context.Context, err error) error {
 func (d *documentCache) get(ctx context.Context, id string) (body []byte, keep freshness, err error) {
 	resp, err := d.fetch.Fetch(ctx, egress.Request{URL: id, Accept: "application/json"})
 	if err != nil {
-		switch egress.Wrap(err).Code { // whose text would tell what stands at addresses that the caller cannot reach
+		switch egress.Wrap(err).Code { // its text would reveal what answers at internal addresses
 		case egress.TooLarge:
 			return nil, freshness{}, &documentError{reason: "the document is over 5 KiB"}
 		case egress.Refused:

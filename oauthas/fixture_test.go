@@ -29,7 +29,7 @@ const (
 	away        = "https://mcp.example/mcp"
 )
 
-// A clock shows the time that a test sets.
+// A clock is set by the test.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -49,7 +49,7 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// A desk is a server with a clock, a log and a person who is signed in.
+// A fixture is a server with a clock, a log and a signed-in user.
 type fixture struct {
 	testing.TB
 	*Server
@@ -76,7 +76,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// newFixture opens a desk on the database. Tweaks change its configuration.
+// newFixture opens a fixture on the database. Tweaks change its configuration.
 func newFixture(t testing.TB, db *store.DB, tweaks ...func(*Config)) *fixture {
 	t.Helper()
 	d := &fixture{TB: t, clock: newClock(), log: &buffer{}, session: SessionRef{ID: "ses_1", AccountID: "acc_1"}}
@@ -96,13 +96,13 @@ func newFixture(t testing.TB, db *store.DB, tweaks ...func(*Config)) *fixture {
 	return d
 }
 
-// newSQLiteFixture opens a desk on SQLite, for tests that have nothing to do with the engine.
+// newSQLiteFixture opens a fixture on SQLite, for tests that have nothing to do with the engine.
 func newSQLiteFixture(t testing.TB, tweaks ...func(*Config)) *fixture {
 	t.Helper()
 	return newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), tweaks...)
 }
 
-// each runs the test with a desk on each engine.
+// each runs the test with a fixture on each engine.
 func each(t *testing.T, test func(t *testing.T, d *fixture), tweaks ...func(*Config)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newFixture(t, db, tweaks...)) })
@@ -237,7 +237,7 @@ func (d *fixture) code(changes url.Values) url.Values {
 	}
 }
 
-// A pass is a client with its tokens.
+// A signedInClient is a client with its tokens.
 type signedInClient struct{ client, access, refresh string }
 
 func (p signedInClient) renewal() url.Values {

@@ -18,7 +18,7 @@ const maxBody = 16 << 10
 // A form is a request to the token or the revocation endpoint.
 type form struct {
 	values url.Values
-	client string // who says to send it; empty: nobody is named
+	client string // client_id of the sender; empty: not given
 	basic  bool   // in an Authorization header
 }
 

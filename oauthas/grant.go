@@ -27,7 +27,7 @@ type refreshRow struct {
 	salt                               []byte
 }
 
-// A verdict is what becomes of a code or a refresh token that a client presents.
+// An outcome says what happens to a code or refresh token that a client presents.
 type outcome int
 
 const (
@@ -45,8 +45,8 @@ type redemption struct {
 	resources                  []string
 }
 
-// checkCode decides about the redemption of a code. Only who could redeem it can betray its grant by redeeming it
-// twice: a code alone, picked up from a log, is not enough to end somebody's access.
+// checkCode decides about the redemption of a code. Reusing a code revokes its grant only when the client and
+// the PKCE verifier match: a code alone, taken from a log, is not enough to end access.
 func checkCode(row codeRow, r redemption, now time.Time) (outcome, *oauthError) {
 	bad := &oauthError{errInvalidGrant, "the code is unknown, used or expired, or was issued for another client, redirect or verifier"}
 	valid := row.client == r.client && (r.redirect == "" || row.redirect == r.redirect) && verifies(r.verifier, row.challenge)
@@ -86,9 +86,9 @@ type renewal struct {
 	resources     []string
 }
 
-// checkRefresh decides about the use of a refresh token. Its second use means that somebody else has it too, and
-// nobody can tell who: the grant ends (RFC 9700, section 4.14.2), except within the grace and as long as the successor
-// is not used, where the client may have missed the answer.
+// checkRefresh decides about the use of a refresh token. Refresh tokens work once; reusing one revokes the grant (RFC 9700,
+// section 4.14.2). The exception is a reuse within the grace period while the successor is unused: the client may have
+// lost the answer.
 func checkRefresh(row refreshRow, r renewal, now time.Time, grace time.Duration, successorUnused bool) (outcome, *oauthError) {
 	bad := &oauthError{errInvalidGrant, "the refresh token is unknown, used, expired or revoked, or was issued to another client"}
 	ok := accept

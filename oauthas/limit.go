@@ -25,15 +25,15 @@ type RegistrationLimit struct {
 	Unused  int // clients that are kept though they were never used; twice PerDay
 }
 
-// UnusedGrace is how long a client that registered is kept though nobody has used it and there are too many of its kind:
-// a person may still be reading the question of what to allow it.
+// UnusedGrace is how long a newly registered client is kept though it is unused and there are too many unused clients: a
+// user may still be reading its consent page.
 const UnusedGrace = time.Hour
 
 const (
 	siteHosts     = 4        // a site may do what so many hosts may
 	maxBuckets    = 64 << 10 // of hosts, sites, grants and accounts that are remembered
 	mostProcesses = 16       // on one database for which the number of unused clients is kept exactly
-	removedExtra  = 100      // clients that one registration may remove to make room
+	removedExtra  = 100      // unused clients that one registration may remove
 )
 
 func (l RegistrationLimit) complete() (RegistrationLimit, error) {
@@ -54,7 +54,7 @@ func (l RegistrationLimit) complete() (RegistrationLimit, error) {
 	return l, nil
 }
 
-// Limits that are not to be set: who keeps to the contract is far below them.
+// Limits that are not configurable: clients that follow the contract stay far below them.
 var (
 	failureQuota     = ratelimit.Quota{Burst: 120, Rate: 60, Per: time.Minute} // of requests at the token and revocation endpoints
 	failuresOfSite   = ratelimit.Quota{Burst: siteHosts * 120, Rate: siteHosts * 60, Per: time.Minute}
@@ -63,7 +63,7 @@ var (
 	questionsOfDay   = ratelimit.PerDay(600)
 )
 
-// limits are what one may ask of the server. Those that are nil hold nobody up.
+// limits are the rate limits of the server. A nil limit does not apply.
 type limits struct {
 	limiter       *ratelimit.Limiter
 	registrations ratelimit.Layers
@@ -151,8 +151,8 @@ func (s *Server) limitFailures(serve func(http.ResponseWriter, *http.Request) (g
 // onceDrawn remembers that a draw was made, for a transaction that may be run again.
 type onceDrawn bool
 
-// refresh draws one refresh of a grant, or fails with a *limitError. Nobody needs many, and each is a row that lasts 30
-// days.
+// refresh draws one refresh of a grant, or fails with a *limitError. Each
+// stores a row for 30 days.
 func (l *limits) refresh(drawn *onceDrawn, grant string) error {
 	if l == nil || bool(*drawn) {
 		return nil
@@ -207,7 +207,7 @@ func (l *limits) registerForAll(ctx context.Context, tx store.Tx, from netip.Add
 
 // evictUnused removes the oldest of the clients that were never used, where there are too many for another. A client that
 // somebody may be about to use stays: for [UnusedGrace], and while a question about it or a code for it is open. Where
-// that leaves no room it fails with a *limitError.
+// that is not enough it fails with a *limitError.
 func (l *limits) evictUnused(ctx context.Context, tx store.Tx, now time.Time) error {
 	if l.uncounted.Add(-1) >= 0 {
 		return nil

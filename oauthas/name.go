@@ -15,8 +15,8 @@ import (
 // maxName bounds client_name, in characters.
 const maxName = 100
 
-// wholeName is the length from which on a name of ours may not stand within another: shorter ones, such as the host of a
-// short domain, stand in many.
+// wholeName is the length from which on a name of ours may not be part of another name. Shorter ones, such as the host of
+// a short domain, are part of many.
 const wholeName = 6
 
 // ownName is what no client may call itself: consent to "Namewharf" would be consent to us.

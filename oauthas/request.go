@@ -77,7 +77,7 @@ func param(params url.Values, name string) (value string, once bool) {
 	return "", false
 }
 
-// authorizeParams are the parameters that mean something here and may stand once; others are ignored.
+// authorizeParams are the known parameters, each allowed once; others are ignored.
 var authorizeParams = []string{
 	"response_type", "state", "scope", "code_challenge", "code_challenge_method", "prompt",
 }
@@ -160,7 +160,7 @@ func checkChallenge(challenge, method string) *oauthError {
 	return nil
 }
 
-// findScopes returns the scopes asked for in their fixed order; none stand for reading prices. ok is false when one
+// findScopes returns the scopes asked for in their fixed order; an empty list means reading prices. ok is false when one
 // is not known.
 func findScopes(scope string) (found string, ok bool) {
 	asked := strings.Fields(scope)
@@ -197,8 +197,9 @@ func present(values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
 }
 
-// rememberable reports whether consent to the request may be remembered. Whoever registered a client, and whoever
-// listens on a port or claims a private scheme of the device, may be another the next time (RFC 8252, section 8.6).
+// rememberable reports whether consent to the request may be remembered. Anybody can register a
+// client, listen on a loopback port or claim a private scheme, so only https redirects of metadata documents qualify
+// (RFC 8252, section 8.6).
 func (r request) rememberable() bool {
 	t := targetOf(r.RedirectURI)
 	return r.Host != "" && t.web && !t.loopback

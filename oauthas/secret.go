@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What a secret is for shows in its first letters, so that a leaked one can be recognised.
+// Prefixes of secrets, so that scanners recognise a leaked one.
 const (
 	codePrefix    = "nw_ac_"
 	accessPrefix  = "nw_at_"

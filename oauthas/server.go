@@ -4,8 +4,8 @@
 // Metadata Documents), prove with PKCE (RFC 7636, S256 only) that a code was issued to them, and hold no secret. Tokens
 // are opaque; of them, and of codes, the database holds SHA-256 only.
 //
-// [Server.Handler] serves what programs call: discovery, registration, token and revocation. What a person sees stays
-// with the pages of the caller: they ask [Server.Authorize] what to do with an authorization request and hand the
+// [Server.Handler] serves what programs call: discovery, registration, token and revocation. Web pages stay
+// with the caller: they ask [Server.Authorize] what to do with an authorization request and hand the
 // person's answer to [Server.Answer]. [Server.Caller] tells resource servers whom a token speaks for.
 //
 // Who may do what is decided by functions without state: redirect.go (redirect URIs), name.go (names of clients),
@@ -73,7 +73,7 @@ type Config struct {
 	Registrations RegistrationLimit              // see also NoLimits
 	NoLimits      bool                           // registration and fetches of documents without a limit
 	ClientIP      func(*http.Request) netip.Addr // of the client, for the limits; nil: the connection's
-	Record        func(context.Context, Event)   // is told what happened to an account's grants; nil: nobody is
+	Record        func(context.Context, Event)   // receives the events of grants; nil: none
 	Logger        *slog.Logger                   // nil: nothing is logged
 }
 

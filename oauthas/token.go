@@ -259,7 +259,7 @@ func (s *Server) access(ctx context.Context, tx store.Tx, a accessParams, now, e
 	return tokens{Access: token, Type: "Bearer", ExpiresIn: int(expires.Sub(now) / time.Second), Refresh: a.refresh, Scope: a.scope}, nil
 }
 
-// tokenResources is what an access token is good at: the resources asked for now, else all that were granted.
+// tokenResources are the resources of an access token: those requested now, or all that were granted.
 func tokenResources(granted string, asked []string) string {
 	if len(asked) == 0 {
 		return granted
@@ -274,7 +274,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// endGrant deletes a grant with its tokens. Whoever calls it calls happened after the commit.
+// endGrant deletes a grant with its tokens. The caller calls emit after the commit.
 func (s *Server) endGrant(ctx context.Context, tx store.Tx, grant, client string, now time.Time) error {
 	found, err := deleteGrant(ctx, tx, grant)
 	if err != nil || !found {
@@ -283,7 +283,7 @@ func (s *Server) endGrant(ctx context.Context, tx store.Tx, grant, client string
 	return touchClient(ctx, tx, client, now)
 }
 
-// emit tells of an event once it is committed, and makes this process forget tokens that it ended.
+// emit reports an event after its commit, and flushes the token cache if the grant ended.
 func (s *Server) emit(ctx context.Context, e *Event) {
 	if e == nil {
 		return

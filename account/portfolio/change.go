@@ -37,14 +37,14 @@ type Change struct {
 // MaxChange is how many names a change may hold.
 const MaxChange = 1000
 
-// queryTimeout bounds the questions to DNS and registries of one change. A caller waits for it.
+// queryTimeout bounds the queries to DNS and registries of one change. A caller waits for it.
 const queryTimeout = 10 * time.Second
 
 // errDryRun ends the transaction of a dry run.
 var errDryRun = errors.New("rehearsed")
 
 // Apply does the change and says for each name, in order, why it failed: nil, or an error for that name alone. A name that
-// the account does not claim is [fault.NotFound], whoever claims it; one about which nobody answered in time is
+// the account does not claim is [fault.NotFound], even if another account claims it; one without an answer in time is
 // [fault.Unavailable]; a change that the name's state does not allow is [fault.Conflict]. Names that succeed are written in one transaction, which a dry run takes back at its end;
 // a dry run asks DNS and registries as the run does, so that both come to the same.
 func (p *Portfolio) Apply(ctx context.Context, account string, c Change) ([]error, error) {
@@ -111,12 +111,12 @@ func byName(a, b fqdn.Name) int {
 	return 0
 }
 
-// changeRun is a change under way.
+// changeRun is the state of one change.
 type changeRun struct {
 	*Portfolio
 	account string
 	change  Change
-	answers map[fqdn.Name]answer // what was asked before the transaction
+	answers map[fqdn.Name]answer // of the queries, which ran before the transaction
 	now     time.Time
 	failed  map[fqdn.Name]error
 }
@@ -193,7 +193,7 @@ func (w *changeRun) remove(ctx context.Context, tx store.Tx, claims []Claim) err
 	return w.insertKind(ctx, tx, Removed, names)
 }
 
-// insertKind writes an event of the account for each of the names.
+// insertKind stores an event of one kind for each of the names.
 func (w *changeRun) insertKind(ctx context.Context, tx store.Tx, kind Kind, names []fqdn.Name) error {
 	events := make([]Event, len(names))
 	for i, name := range names {
@@ -221,5 +221,5 @@ func (w *changeRun) refresh(ctx context.Context, tx store.Tx, claims []Claim) er
 }
 
 func errNotQueried() error {
-	return fault.New(fault.Unavailable, "there was no time to ask about the domain").WithHint("send it again").WithRetry(time.Minute)
+	return fault.New(fault.Unavailable, "the DNS and registry queries of this change took too long").WithHint("send it again").WithRetry(time.Minute)
 }

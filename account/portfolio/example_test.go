@@ -25,7 +25,7 @@ func Example() {
 		panic(err)
 	}
 	defer listings.Close()
-	dns := &fakeNetwork{txt: map[fqdn.Name][]string{}} // as lookup.Service, which also stands behind tools.RegistryOf
+	dns := &fakeNetwork{txt: map[fqdn.Name][]string{}} // as lookup.Service, which tools.RegistryOf uses too
 	names := portfolio.New(portfolio.Config{
 		DB: db, Suffixes: fqdn.NewSuffixes([]string{"com"}, nil), DNS: dns, Registry: dns, Market: tools.MarketOf(listings, db.Now),
 	})

@@ -1,4 +1,4 @@
-// Package portfolio is the names that accounts say are theirs: claimed, proven by DNS, put up for sale, and watched.
+// Package portfolio holds the domain names of accounts: claimed, proven by DNS, listed for sale, and re-checked daily.
 //
 // Any number of accounts may claim a name; one owns it, the one whose proof is the newest. A proof is a TXT record at
 // [ProofLabel] below the name with a value that is drawn for the claim. When another account proves the name, or the
@@ -22,13 +22,13 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Status is how an account stands to a name that it claims.
+// A Status is the state of a claim.
 type Status string
 
 // The states of a claim.
 const (
 	Pending   Status = "pending"   // not proven, or another account has proven the name since
-	Verified  Status = "verified"  // proven, by nobody after
+	Verified  Status = "verified"  // proven, and by no other account since
 	Suspended Status = "suspended" // proven once; the registry says that the name changed hands since
 )
 
@@ -104,7 +104,7 @@ type Listing struct {
 	UpdatedAt time.Time
 }
 
-// Config is what a [Portfolio] stands on. The clock is the store's.
+// Config is what a [Portfolio] needs. The clock is the store's.
 type Config struct {
 	DB       *store.DB
 	Suffixes *fqdn.Suffixes // under which names can be claimed
@@ -117,17 +117,17 @@ type Config struct {
 	Pace time.Duration
 }
 
-// A Portfolio keeps the names of all accounts. It is safe for concurrent use.
+// A Portfolio stores the names of all accounts. It is safe for concurrent use.
 type Portfolio struct {
 	cfg   Config
-	slots chan struct{} // one for each question under way to DNS or a registry, for all callers together
+	slots chan struct{} // one for each running query to DNS or a registry, for all callers together
 }
 
 // MaxNames is how many names one account may claim.
 const MaxNames = 50_000
 
-// maxQueries is how many questions to DNS and registries are under way at a time, for all callers together: enough for a
-// thousand names within some seconds, and fewer than DNS allows, so that searches find room beside them.
+// maxQueries is how many queries to DNS and registries run at a time, for all callers together: enough for a thousand
+// names within some seconds, and fewer than the DNS client allows, so that searches are not delayed.
 const maxQueries = 32
 
 // New returns the portfolio. It panics where something in cfg is missing.
@@ -145,7 +145,7 @@ func New(cfg Config) *Portfolio {
 }
 
 // Add claims a name for the account and returns the claim with the proof that is asked for. A name that the account
-// claims already is returned as it stands. It fails with [fault.Validation] on domain for what is not a registrable name,
+// claims already is returned unchanged. It fails with [fault.Validation] on domain for what is not a registrable name,
 // and with [fault.Conflict] for an account that holds [MaxNames].
 func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Claim, error) {
 	registrable, _, err := p.cfg.Suffixes.Registrable(name)
@@ -155,7 +155,7 @@ func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Cl
 	case registrable != name:
 		return Claim{}, fault.Invalid("domain", "is a name below a registered one; send that one, without www or other labels in front")
 	case len(ProofLabel)+1+len(name.String()) > fqdn.MaxLength:
-		return Claim{}, fault.Invalid("domain", "leaves no room for the label %s of its proof", ProofLabel)
+		return Claim{}, fault.Invalid("domain", "is too long for the label %s of its proof", ProofLabel)
 	}
 	var claim Claim
 	err = p.cfg.DB.Tx(ctx, func(tx store.Tx) error {
@@ -172,7 +172,7 @@ func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Cl
 			return err
 		}
 		if n >= MaxNames {
-			return fault.New(fault.Conflict, "the account holds %d names, and no more is possible", MaxNames)
+			return fault.New(fault.Conflict, "the account holds %d names, which is the limit", MaxNames)
 		}
 		claim = Claim{Domain: name, Status: Pending, Proof: newProof(), Added: p.cfg.DB.Now().UTC()}
 		if err := insertClaim(ctx, tx, account, claim); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/tools"
 )
 
-// A world is DNS and the registry as a test wants them.
+// A fakeNetwork answers for DNS and the registry as a test sets it.
 type fakeNetwork struct {
 	mu            sync.Mutex
 	txt           map[fqdn.Name][]string
@@ -73,13 +73,13 @@ func (w *fakeNetwork) set(f func()) {
 	f()
 }
 
-// A clock stands until it is moved.
+// A clock is set by the test.
 type clock struct{ nanos atomic.Int64 }
 
 func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()).UTC() }
 func (c *clock) move(d time.Duration) { c.nanos.Add(int64(d)) }
 
-// A bench is a portfolio in a world of the test's.
+// A fixture is a portfolio on a fake network.
 type fixture struct {
 	*portfolio.Portfolio
 	*fakeNetwork

@@ -22,7 +22,7 @@ type answer struct {
 	registration Registration // for Refresh
 }
 
-// queryOutside asks, outside of any transaction, what a change has to know of the world.
+// queryOutside runs the DNS and registry queries that a change needs, outside of any transaction.
 func (p *Portfolio) queryOutside(ctx context.Context, account string, c Change, names []fqdn.Name) (map[fqdn.Name]answer, error) {
 	if c.Op != Verify && c.Op != Refresh {
 		return nil, nil
@@ -59,7 +59,7 @@ func (p *Portfolio) findProof(ctx context.Context, c Claim) answer {
 	return answer{proof: c.Proof}
 }
 
-// queryAll asks about the claims side by side, for queryTimeout, and emits an event after each.
+// queryAll asks about the claims concurrently, for queryTimeout, and emits an event after each.
 func (p *Portfolio) queryAll(ctx context.Context, claims []Claim, ask func(context.Context, Claim) answer) (map[fqdn.Name]answer, error) {
 	limited, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -88,7 +88,7 @@ func (p *Portfolio) queryAll(ctx context.Context, claims []Claim, ask func(conte
 	return learnt, nil
 }
 
-// query asks about one claim when there is room for it.
+// query waits for a slot and asks about one claim.
 func (p *Portfolio) query(ctx context.Context, c Claim, ask func(context.Context, Claim) answer) answer {
 	select {
 	case p.slots <- struct{}{}:

@@ -17,7 +17,7 @@ const (
 	recheckEvery = 24 * time.Hour // each name, spread over the day as the proofs are
 	recheckRetry = time.Hour      // after a registry did not tell
 	recheckBatch = 100            // names read at a time
-	pollInterval = time.Minute    // between two looks for names that are due
+	pollInterval = time.Minute    // between two polls for names that are due
 
 	// DefaultPace leaves half of what a registry is asked a second to people who wait for an answer.
 	DefaultPace = time.Second

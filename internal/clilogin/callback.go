@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A landing is where the browser comes back to: a server on loopback for one answer.
+// A callbackServer is the redirect URI of the sign-in: a server on loopback for one answer.
 type callbackServer struct {
 	redirect string // the redirect URI
 	state    string

@@ -11,7 +11,7 @@ import (
 
 const issuer = "https://names.example"
 
-// startCallbackServer is a landing that listens, until the end of the test.
+// startCallbackServer starts a callback server, until the end of the test.
 func startCallbackServer(t *testing.T, needIss bool) *callbackServer {
 	t.Helper()
 	d, err := newCallbackServer(issuer, needIss)
@@ -148,7 +148,7 @@ func wantStrict(t *testing.T, h http.Header) {
 	}
 }
 
-// FuzzCallback holds the landing against whatever a browser may be made to send: without the state nothing is taken,
+// FuzzCallback tests the callback server with whatever a browser may be made to send: without the state nothing is taken,
 // and a code is taken only from the issuer.
 func FuzzCallback(f *testing.F) {
 	f.Add("/callback", "code=c&iss=https%3A%2F%2Fnames.example&state=s")

@@ -1,12 +1,12 @@
-// Package clilogin is the sign-in of a person at a command line: through the browser once, from a file afterwards.
+// Package clilogin signs a command-line user in: through the browser once, and from a token file afterwards.
 //
 // [Login.SignIn] finds the authorization server of a protected resource (RFC 9728, RFC 8414), registers there
 // (RFC 7591), sends the person's browser to it and takes the answer on loopback (RFC 8252, with PKCE and the issuer
-// check of RFC 9207). The tokens stay in a file that nobody else may read, one for each resource. [Login.Token] takes
+// check of RFC 9207). The tokens are stored in a file with mode 0600, one for each resource. [Login.Token] takes
 // the access token from there and renews it in time; [Login.Transport] adds it to requests.
 //
-// Refresh tokens are good once, and a second use ends the sign-in (RFC 9700, section 4.14.2). So whoever renews holds
-// a lock that all processes share, reads the file again, and writes the successor down before anybody gets a token.
+// Refresh tokens work once; reusing one revokes the grant (RFC 9700, section 4.14.2). So a refresh holds a file lock that
+// all processes share, reads the file again, and stores the successor before it returns a token.
 //
 // Errors name no token, code or text of the other side.
 package clilogin
@@ -49,8 +49,8 @@ type Options struct {
 	Now       func() time.Time  // nil: time.Now
 }
 
-// A Login is what one person lets this computer do at one protected resource. It holds nothing but the place of its
-// file: any number of them, in any number of processes, may stand for the same one. It is safe for concurrent use.
+// A Login is a sign-in to one protected resource. Its state is in its file: any number of Logins, in any number of
+// processes, may share it. It is safe for concurrent use.
 type Login struct {
 	resource *url.URL
 	options  Options
@@ -227,7 +227,7 @@ func (l *Login) SignOut(ctx context.Context) error {
 		return fmt.Errorf("delete the tokens: %w", removed)
 	}
 	if err != nil {
-		return fmt.Errorf("the file was deleted, but the sign-in may stand at %s: %w", l.resource.Host, err)
+		return fmt.Errorf("the file was deleted, but the sign-in may still be valid at %s: %w", l.resource.Host, err)
 	}
 	if err := l.revoke(ctx, r); err != nil {
 		return fmt.Errorf("the tokens were deleted here, but %s could not be told: %w", l.resource.Host, err)

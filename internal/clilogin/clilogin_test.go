@@ -333,7 +333,7 @@ func TestSignOut(t *testing.T) {
 	}
 }
 
-// offline is a network cable in the air.
+// offline is a transport without a network.
 type offline struct{}
 
 func (offline) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("no route") }

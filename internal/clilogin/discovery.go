@@ -80,8 +80,8 @@ func (l *Login) discover(ctx context.Context) (serverMetadata, error) {
 	return s, s.check(l.plainHTTP())
 }
 
-// check reports what a server lacks to be of use. Lists that may be left out stand for what RFC 8414 says, but PKCE
-// must be there.
+// check reports what a server lacks to be of use. Absent lists have the defaults of RFC 8414, but PKCE must be
+// listed.
 func (s serverMetadata) check(plainHTTP bool) error {
 	for name, endpoint := range map[string]string{
 		"authorization": s.Authorization, "token": s.Token, "registration": s.Registration, "revocation": s.Revocation,

@@ -23,7 +23,7 @@ import (
 
 var ada = oauthas.SessionRef{ID: "ses_1", AccountID: "acc_1"}
 
-// A town is an authorization server on loopback, with an API that it protects and a person who is signed in there.
+// A fixture is an authorization server on loopback, with a protected API and a signed-in user.
 type fixture struct {
 	*testing.T
 	base  string
@@ -166,7 +166,7 @@ func (w *fixture) echo(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(rw, "%s %s %s", r.Method, who, body)
 }
 
-// login opens the login for the town's API in dir.
+// login opens the login for the fixture's API in dir.
 func (w *fixture) login(dir string, tweaks ...func(*Options)) *Login {
 	w.Helper()
 	options := Options{Hint: `run "mcp login"`, Now: w.now}

@@ -1,4 +1,4 @@
-// Package identity opens what sign-in stands on, for every program alike: accounts, the authorization server and the
+// Package identity opens the services behind sign-in, for all programs: accounts, the authorization server and the
 // portfolios of names.
 package identity
 
@@ -51,10 +51,10 @@ func Flags(fs *flag.FlagSet) *Settings {
 	return s
 }
 
-// SignInPath is the page at which people sign in.
+// SignInPath is the path of the sign-in page.
 const SignInPath = "/signin"
 
-// Disabled is what of sign-in is not configured.
+// Disabled lists the parts of sign-in that are not configured, a line each.
 func (s *Settings) Disabled() (lines []string) {
 	if s.SMTP == "" {
 		lines = append(lines, "mail (-smtp): it goes to the log, links included: whoever reads that can sign in as anyone")
@@ -68,13 +68,13 @@ type Config struct {
 	Backend   *app.App
 	Issuer    string   // the public address of the service, without a slash at the end
 	Resources []string // below the issuer that tokens are for, beside itself
-	Unlimited bool     // nobody is slowed down
+	Unlimited bool     // no rate limits
 	Address   func(*http.Request) netip.Addr
 	Logger    *slog.Logger
 	Now       func() time.Time
 }
 
-// Services are everything opened. Close them after the doors and before the backend.
+// Services are the opened services. Close them after the HTTP servers and before the app.
 type Services struct {
 	Accounts *account.Accounts
 	OAuth    *oauthas.Server
@@ -122,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Services, error) {
 	return svc, nil
 }
 
-// NewPortfolio returns the portfolios of a backend.
+// NewPortfolio returns the portfolio of an app.
 func NewPortfolio(backend *app.App, log *slog.Logger) *portfolio.Portfolio {
 	return portfolio.New(portfolio.Config{
 		DB: backend.DB, Suffixes: backend.Lookup.Suffixes(), DNS: backend.Lookup, Registry: tools.RegistryOf(backend.Lookup),

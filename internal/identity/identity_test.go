@@ -118,7 +118,7 @@ func TestMailer(t *testing.T) {
 	}
 }
 
-// What happens to a grant stands in the security log of its account.
+// Events of a grant appear in the security log of its account.
 func TestGrantsAreRecorded(t *testing.T) {
 	t.Parallel()
 	svc, err := Open(t.Context(), Config{Settings: flagged(t), Backend: demo(t), Issuer: "https://names.example", Logger: silent, Now: time.Now})

@@ -10,8 +10,8 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-// Routes are the handlers of what programs and persons call to sign in, by path; a path that ends in a slash stands for
-// those below it too. Names are the portfolios that the pages show.
+// Routes are the HTTP handlers of sign-in, of the OAuth endpoints and the pages, by path. A path that ends in a slash
+// includes those below it. Names are the portfolios that the pages show.
 func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios) map[string]http.Handler {
 	programs := mw.Wrap(named("oauth", svc.OAuth.Handler()))
 	routes := map[string]http.Handler{

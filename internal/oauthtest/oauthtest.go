@@ -1,5 +1,4 @@
-// Package oauthtest plays a person with a browser and the application that asks to act for them, against a server that
-// is reached over HTTP. The browser has no scripts: what it posts are the forms of the pages it was given.
+// Package oauthtest simulates a user's browser and an OAuth client against a server over HTTP. The browser has no scripts: what it posts are the forms of the pages it was given.
 package oauthtest
 
 import (
@@ -20,15 +19,15 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A Server is where people sign in.
+// A Server is the server under test.
 type Server struct {
 	testing.TB
 	Base      string            // its public address
 	Transport http.RoundTripper // how it is reached; nil: at Base
 }
 
-// ProxyTransport is a transport that hands what is meant for any public address to the plain one at which a server listens, as
-// a proxy that terminates TLS does. The Host header stays.
+// ProxyTransport sends requests for any public address to the address at which a server listens, as a proxy that
+// terminates TLS does. The Host header stays.
 func ProxyTransport(listening string) http.RoundTripper {
 	to := strings.TrimPrefix(listening, "http://")
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -209,7 +208,7 @@ func (a Answer) Tokens() Tokens {
 	return Tokens{a.Get("access_token"), a.Get("refresh_token"), a.Get("scope")}
 }
 
-// MustToken is the tokens that the form is exchanged for.
+// MustToken exchanges the form for tokens and fails the test on an error.
 func (s *Server) MustToken(form url.Values) Tokens {
 	s.Helper()
 	a := s.Token(form)
@@ -227,7 +226,7 @@ type User struct {
 	Browser  *http.Client
 }
 
-// NewUser opens a browser. Email and password are another's.
+// NewUser returns a browser without cookies, with an e-mail address and password of its own.
 func (s *Server) NewUser() *User {
 	p := &User{s, strings.ToLower(rand.Text()[:8]) + "@people.example", rand.Text(), s.client()}
 	p.Browser.Jar, _ = cookiejar.New(nil) // fails only on options
@@ -312,7 +311,7 @@ func (p *User) SignIn() *User {
 	return p
 }
 
-// SignedInUser is a person with an account who is signed in.
+// SignedInUser is a new user with an account and a session.
 func (s *Server) SignedInUser() *User {
 	s.Helper()
 	return s.NewUser().SignUp().SignIn()

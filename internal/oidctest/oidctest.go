@@ -20,7 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// A Provider is a server with one client. The person there is whoever Claims says, and always agrees.
+// A Provider is a server with one client. Its user has the Claims and always consents.
 type Provider struct {
 	*httptest.Server
 
@@ -159,7 +159,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 60, "id_token": idToken})
 }
 
-// FollowAuthorize is a browser that follows the address to the provider and stops at the redirect back.
+// FollowAuthorize follows, as a browser does, the address to the provider and stops at the redirect back.
 func (p *Provider) FollowAuthorize(t testing.TB, address string) *url.URL {
 	t.Helper()
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -27,7 +27,7 @@ func (p *Pages) revokeApp(req *request) (response, error) {
 	return a, err
 }
 
-// A browser is a session as the page lists it.
+// A sessionItem is a session in the list.
 type sessionItem struct {
 	account.Session
 	This bool
@@ -71,7 +71,7 @@ func (p *Pages) signedOut(req *request, notice string) (response, error) {
 	return a, err
 }
 
-// A safe is what the security page shows.
+// securityData is the data of the security page.
 type securityData struct {
 	Account     account.Session
 	HasPassword bool
@@ -118,11 +118,11 @@ func (p *Pages) mailVerification(req *request) (response, error) {
 		return response{}, err
 	}
 	a, err := p.security(req)
-	a.notice = "A link is on its way to your address. It is good for two days."
+	a.notice = "We sent a link to your address. It works for two days."
 	return a, err
 }
 
-// A departure is the last page before a provider.
+// A providerLink is the page that leads to a provider.
 type providerLink struct{ Name, Address string }
 
 // linkProvider begins to link an account elsewhere. The way out is a link on a page of its own, since the redirects of
@@ -143,7 +143,7 @@ func (p *Pages) linkProvider(req *request) (response, error) {
 		}
 	}
 	p.saveFlow(req, flow, securityPath)
-	return response{page: "continue", title: "Go on at " + d.Name, data: d}, nil
+	return response{page: "continue", title: "Continue at " + d.Name, data: d}, nil
 }
 
 func (p *Pages) unlinkProvider(req *request) (response, error) {
@@ -159,11 +159,11 @@ func (p *Pages) unlinkProvider(req *request) (response, error) {
 		return response{}, err
 	}
 	a, err := p.security(req)
-	a.notice = "The account is not linked any more."
+	a.notice = "The account is unlinked."
 	return a, err
 }
 
-// A ring is the page of passkeys.
+// passkeysData is the data of the passkeys page.
 type passkeysData struct {
 	Keys []account.Passkey
 	Work bool

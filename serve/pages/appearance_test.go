@@ -22,7 +22,7 @@ import (
 //go:embed testdata/check.js
 var check string
 
-// A sight is a page as a person may see it.
+// A pageCheck is a page in one of its states.
 type pageCheck struct {
 	name string
 	see  func(*window)
@@ -30,7 +30,7 @@ type pageCheck struct {
 
 func at(path string) func(*window) { return func(b *window) { b.open(path) } }
 
-// anonymousPages see these pages, one after the other.
+// anonymousPages are the pages without a session, in order.
 var anonymousPages = []pageCheck{
 	{"landing", at("/")},
 	{"signup", at("/signup")},
@@ -61,7 +61,7 @@ var anonymousPages = []pageCheck{
 	{"unknown", at("/account/nothing")},
 }
 
-// signedInPages see these, after those.
+// signedInPages are the pages with a session, after those.
 var signedInPages = []pageCheck{
 	{"signout", at("/signout")},
 	{"consent", func(b *window) {
@@ -120,7 +120,7 @@ var signedInPages = []pageCheck{
 	}},
 }
 
-// testAppearance looks at every page in light and dark, on a desk and on a telephone, and reads it as a screen reader does.
+// testAppearance checks every page in light and dark, on a desktop and on a phone, and its accessibility tree.
 // With SHOTS=DIR it leaves pictures.
 func testAppearance(t *testing.T, chromium context.Context) {
 	dns := &fakeNetwork{}
@@ -140,7 +140,7 @@ func testAppearance(t *testing.T, chromium context.Context) {
 	}
 }
 
-// checkPage sees a page and holds it against what every page has to be.
+// checkPage opens a page and checks what every page has to fulfil.
 func (b *window) checkPage(s pageCheck) {
 	b.Helper()
 	b.size(desktop, 800)

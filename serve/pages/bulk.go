@@ -19,7 +19,7 @@ const bulkPath = domainsPath + "/bulk"
 // addOp is what can be done to many names beside what a [portfolio.Change] does.
 const addOp portfolio.Op = "add"
 
-// A deed is an op as the form offers it.
+// A bulkOp is an operation that the form offers.
 type bulkOp struct {
 	Op    portfolio.Op
 	Words string
@@ -35,7 +35,7 @@ var bulkOps = []bulkOp{
 	{portfolio.Remove, "Remove from your list"},
 }
 
-// A heap is the page on which many names are changed.
+// A bulkForm is the data of the bulk page.
 type bulkForm struct {
 	Ops     []bulkOp
 	Op      portfolio.Op
@@ -110,7 +110,7 @@ func (h bulkForm) change() (portfolio.Change, []string, error) {
 	return c, given, nil
 }
 
-// A comma stands between thousands only: one that is meant as a decimal point must not multiply the price.
+// Commas separate thousands only: one that is meant as a decimal point must not multiply the price.
 var writtenPrice = regexp.MustCompile(`^([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]{1,2})?$`)
 
 // priceOf is an amount as a person writes it.

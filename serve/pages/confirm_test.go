@@ -109,7 +109,7 @@ func TestSignUpThenSignInTellsNothing(t *testing.T) {
 	}
 }
 
-// A session is stolen from a desk long after its owner signed in.
+// A session is stolen long after its owner signed in.
 func TestStaleSessionsMayNotChangeHowOneSignsIn(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
@@ -119,7 +119,7 @@ func TestStaleSessionsMayNotChangeHowOneSignsIn(t *testing.T) {
 		a.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})
 	p := w.signedInUser()
-	p.want("link, just signed in", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Go on at Example")
+	p.want("link, just signed in", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Continue at Example")
 	ahead.Store(int64(10 * time.Minute))
 	for path, form := range map[string]url.Values{
 		"/account/security/link":   {"provider": {"example"}},

@@ -15,7 +15,7 @@ const domainsPath = "/account/domains"
 // domainsPerPage is how many names a page shows.
 const domainsPerPage = 100
 
-// A shelf is the page of an account's names.
+// domainsData is the data of the page of domains.
 type domainsData struct {
 	Claims []portfolio.Claim // one that was just added, then those of the page
 	Label  string            // of the proof, in front of the name
@@ -27,7 +27,7 @@ type domainsData struct {
 
 func (p *Pages) domains(req *request) (response, error) { return p.domainsPage(req, domainsData{}) }
 
-// domainsPage fills a shelf with the names of the page that is visited.
+// domainsPage reads the names of the requested page.
 func (p *Pages) domainsPage(req *request, s domainsData) (response, error) {
 	after, err := fqdn.Parse(req.URL.Query().Get("after"))
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Pages) changeDomains(req *request) (response, error) {
 		var claim portfolio.Claim
 		if claim, err = p.portfolios.Add(req.Context(), req.session.AccountID, name); err == nil {
 			s.Claims = []portfolio.Claim{claim} // shown even where it belongs to another page
-			notice = name.String() + " is on your list. Show by its record that it is yours."
+			notice = name.String() + " is on your list. Publish its DNS record to prove that it is yours."
 		}
 	default:
 		notice, err = p.changeDomain(req, name)
@@ -100,7 +100,7 @@ func (p *Pages) changeDomain(req *request, name fqdn.Name) (notice string, err e
 		if c.Price, err = priceOf(req.PostForm.Get("price")); err != nil {
 			return "", err
 		}
-		c.Op, notice = portfolio.List, name.String()+" is offered; it is for sale while the proof stands."
+		c.Op, notice = portfolio.List, name.String()+" is offered. It is for sale while it is proven."
 	case "unlist":
 		c.Op, notice = portfolio.Unlist, name.String()+" is not offered any more."
 	case "remove":

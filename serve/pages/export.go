@@ -75,7 +75,7 @@ func (p *Pages) exportLists(req *request, f *jsonFile) {
 	})
 }
 
-// What stands in the file. Times are RFC 3339 in UTC; what is not known is left out.
+// The content of the file. Times are RFC 3339 in UTC; unknown values are left out.
 type (
 	profile struct {
 		ID          string             `json:"accountId"`

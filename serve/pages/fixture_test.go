@@ -66,14 +66,14 @@ func (b mailbox) link(t *testing.T, path string) string {
 	}
 }
 
-// A town is a server with accounts, pages and an authorization server.
+// A server has accounts, pages and an authorization server.
 type server struct {
 	*testing.T
 	base     string
 	accounts *account.Accounts
 	oauth    *oauthas.Server
 	mail     mailbox
-	names    pages.Portfolios // nil where the town has none
+	names    pages.Portfolios // nil where the server has none
 	dns      *fakeNetwork     // behind the names
 }
 
@@ -82,7 +82,7 @@ func newServer(t *testing.T, change func(*account.Config, *pages.Config)) *serve
 	return newServerWith(t, environment{}, change)
 }
 
-// environment are what a town has only where a test needs it.
+// environment is what only some tests need.
 type environment struct {
 	limits *middleware.Limits // on what one may ask
 	fetch  *egress.Client     // of applications' documents
@@ -131,13 +131,13 @@ func newServerWith(t *testing.T, around environment, change func(*account.Config
 	return w
 }
 
-// A world is DNS and the registry as a test wants them.
+// A fakeNetwork answers for DNS and the registry as a test sets it.
 type fakeNetwork struct {
 	mu  sync.Mutex
 	txt map[fqdn.Name][]string
 }
 
-// withNames gives a town portfolios in the world.
+// withNames gives a server portfolios on a fake network.
 func withNames(t *testing.T, w *fakeNetwork) func(*account.Config, *pages.Config) {
 	return func(a *account.Config, c *pages.Config) {
 		m, err := market.New(t.Context(), market.Config{DB: a.DB})
@@ -210,7 +210,7 @@ func authorizeURL(client, redirect string) string {
 	}.Encode()
 }
 
-// A person is a browser without scripts that follows no redirect by itself.
+// A user is a browser without scripts that follows no redirect by itself.
 type user struct {
 	*server
 	http.Client
@@ -281,7 +281,7 @@ func (p *user) signIn(email, back string) page {
 func (w *server) signedInUser() *user {
 	w.Helper()
 	p := w.newUser()
-	p.want("sign up", p.signUp(ada), http.StatusOK, "Sign in to go on")
+	p.want("sign up", p.signUp(ada), http.StatusOK, "then sign in")
 	p.want("sign in", p.signIn(ada, ""), http.StatusSeeOther)
 	return p
 }

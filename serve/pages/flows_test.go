@@ -49,7 +49,7 @@ func (b *window) authenticator() {
 		}}))
 }
 
-// withProvider gives a town an OpenID provider.
+// withProvider gives a server an OpenID provider.
 func withProvider(p *oidctest.Provider) func(*account.Config, *pages.Config) {
 	return func(a *account.Config, _ *pages.Config) {
 		a.OIDC = []account.Provider{{ID: "example", Name: "Example", Issuer: p.URL, ClientID: oidctest.Client, ClientSecret: oidctest.Secret}}
@@ -71,7 +71,7 @@ func testProviderInABrowser(t *testing.T, chromium context.Context) {
 	b.press(`form[action$="/unlink"] button`, "main p[role=alert]")
 	b.says("a link by mail is all that remains")
 	b.press(`form[action$="/unlink"] button`, ".notice")
-	b.says("not linked any more", "An account elsewhere was unlinked: Example")
+	b.says("is unlinked", "An account elsewhere was unlinked: Example")
 	b.press(`form[action$="/link"] button`, "main .button")
 	b.press("main .button", ".tabs")
 	b.says("Linked ")
@@ -236,7 +236,7 @@ func testMailInABrowser(t *testing.T, chromium context.Context) {
 	b.noComplaints("username fields") // whose account it is would be told to whoever has the link
 }
 
-// testModesInABrowser signs up by an invitation, and meets closed doors.
+// testModesInABrowser signs up by an invitation, and finds sign-up closed.
 func testModesInABrowser(t *testing.T, chromium context.Context) {
 	mode := func(m account.Mode) func(*account.Config, *pages.Config) {
 		return func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = m, m }
@@ -244,7 +244,7 @@ func testModesInABrowser(t *testing.T, chromium context.Context) {
 	invited := newServer(t, mode(account.Invite))
 	b := newWindow(invited, chromium)
 	b.open("/signup")
-	b.says("takes an invitation")
+	b.says("needs an invitation")
 	link, err := invited.accounts.Invite(t.Context())
 	if err != nil {
 		t.Fatal(err)

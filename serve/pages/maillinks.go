@@ -8,8 +8,7 @@ import (
 // A mailForm asks for an address to write to.
 type mailForm struct{ Email string }
 
-// A linkForm holds the token of a link in a mail. Opening the link changes nothing: programs that look through mail
-// handleCrossSite links too.
+// A linkForm holds the token of a link in a mail. Opening the link changes nothing: mail scanners open links too.
 type linkForm struct {
 	Token  string
 	Claims bool // it removes what was set up before the address was confirmed
@@ -28,7 +27,7 @@ func (p *Pages) sendMail(req *request) (response, error) {
 		return formProblem(mailPage(email), err)
 	}
 	a := mailPage(email)
-	a.notice = "If this address has an account, a link is on its way to it. It is good for 15 minutes."
+	a.notice = "If this address has an account, we sent a link to it. It works for 15 minutes."
 	return a, nil
 }
 
@@ -106,7 +105,7 @@ func (p *Pages) forgot(req *request) (response, error) {
 		return formProblem(forgotPage(email), err)
 	}
 	a := forgotPage(email)
-	a.notice = "If this address has an account, a link is on its way to it. It is good for an hour."
+	a.notice = "If this address has an account, we sent a link to it. It works for an hour."
 	return a, nil
 }
 
@@ -129,6 +128,6 @@ func (p *Pages) reset(req *request) (response, error) {
 	p.oauth.FlushTokenCache()
 	p.clearSession(req)
 	a, err := p.signInPage(req, who.Email, "")
-	a.notice = "The password is set, and all browsers and apps are signed out. Sign in with it."
+	a.notice = "The password is set. All browsers and apps are signed out. Sign in with the new password."
 	return a, err
 }

@@ -1,8 +1,7 @@
-// Package pages is what a person sees: signing up and in, the question whether an application may act for them, and
-// their account.
+// Package pages serves the web pages for users: sign-up, sign-in, consent to applications, and account management.
 //
-// Pages are rendered here and work without scripts; passkeys alone need the one small script. Nothing a page does by
-// GET changes an account, and what it does by POST it does for its own forms only.
+// Pages are rendered on the server and work without scripts; only passkeys need one. GET changes nothing in an account,
+// and POST is accepted from our own forms only.
 package pages
 
 import (
@@ -32,7 +31,7 @@ type Portfolios interface {
 	Refresh(ctx context.Context) error
 }
 
-// Config is what the pages stand on. Accounts, OAuth and Door are required.
+// Config is what the pages need. Accounts, OAuth and Middleware are required.
 type Config struct {
 	Accounts   *account.Accounts
 	OAuth      *oauthas.Server
@@ -55,11 +54,11 @@ type Pages struct {
 	handler     http.Handler
 }
 
-// New returns the pages, wrapped in [middleware.Door.Wrap] already. They draw on /style.css and /icon.svg, which the REST door
-// serves. It panics where something in cfg is missing: a mistake in the wiring.
+// New returns the pages, wrapped by [middleware.Stack.Wrap]. They use /style.css and /icon.svg, which package rest serves.
+// It panics where something in cfg is missing: a mistake in the wiring.
 func New(cfg Config) *Pages {
 	if cfg.Accounts == nil || cfg.OAuth == nil || cfg.Middleware == nil {
-		panic("pages: Accounts, OAuth and Door are required")
+		panic("pages: Accounts, OAuth and Middleware are required")
 	}
 	if cfg.Signup == "" {
 		cfg.Signup = account.Open
@@ -89,7 +88,7 @@ func Patterns() []string {
 // ServeHTTP answers for the paths of [Patterns].
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
 
-// routes names every page. The names stand in the access log.
+// routes registers every page. The names appear in the access log.
 func (p *Pages) routes() {
 	p.handle("GET "+account.SignUpPath, "signup", p.showSignUp)
 	p.handle("POST "+account.SignUpPath, "signup", p.signUp)
@@ -162,13 +161,13 @@ func (p *Pages) refuseOthers(path, allow string) {
 	})
 }
 
-// A visit is one request of a person's browser.
+// A request is one request of a browser.
 type request struct {
 	*http.Request
 	w       http.ResponseWriter
 	from    netip.Addr
-	token   string          // of the session; empty: nobody is signed in
-	session account.Session // zero: nobody is signed in
+	token   string          // of the session; empty: not signed in
+	session account.Session // zero: not signed in
 }
 
 func (req *request) signedIn() bool { return req.token != "" }
@@ -178,14 +177,14 @@ func (req *request) ref() oauthas.SessionRef {
 	return oauthas.SessionRef{ID: req.session.ID, AccountID: req.session.AccountID}
 }
 
-// An action answers a visit. A *fault.Error it returns becomes a page that says so.
+// A pageHandler answers a request. A *fault.Error that it returns becomes an error page.
 type pageHandler func(*request) (response, error)
 
 // Bounds of what a browser sends.
 const (
 	maxForm   = 32 << 10  // bytes; an authorization request may bring 4 KiB of state
 	maxScript = 160 << 10 // bytes of a passkey's response as JSON, with its flow
-	maxNames  = 512 << 10 // bytes of a form with [portfolio.MaxChange] names of the greatest length, and what stands between them
+	maxNames  = 512 << 10 // bytes of a form with [portfolio.MaxChange] names of the greatest length, and their separators
 )
 
 func bodyLimit(r *http.Request) int64 {
@@ -209,17 +208,17 @@ func (p *Pages) handle(pattern, name string, act pageHandler) {
 }
 
 func errCrossOrigin() error {
-	return fault.New(fault.Forbidden, "This was sent from a page that is not ours").WithHint("nothing was changed")
+	return fault.New(fault.Forbidden, "This form was sent from another site").WithHint("nothing was changed")
 }
 
-// handleSignedIn adds a page for who is signed in. Others are asked to sign in first.
+// handleSignedIn adds a page for signed-in users. Others are redirected to the sign-in page.
 func (p *Pages) handleSignedIn(pattern, name string, act pageHandler) {
 	p.handle(pattern, name, func(req *request) (response, error) {
 		if req.signedIn() {
 			return act(req)
 		}
 		if isScript(req.Request) {
-			return response{}, fault.New(fault.AuthenticationRequired, "You are not signed in any more").WithHint("load the page again")
+			return response{}, fault.New(fault.AuthenticationRequired, "Your session has ended").WithHint("load the page again")
 		}
 		if req.Method == http.MethodGet || req.Method == http.MethodHead {
 			return seeOther(signInURL(req.URL.RequestURI())), nil
@@ -269,7 +268,7 @@ func (p *Pages) handleCrossSite(pattern, name string, act pageHandler) {
 	})
 }
 
-// charge draws from the limits of the account, or of the address where nobody is signed in.
+// charge draws from the limits of the account, or of the client address without a session.
 func (p *Pages) charge(req *request, charges []op.Charge) error {
 	ctx := op.WithCaller(req.Context(), op.Caller{Account: req.session.AccountID})
 	return p.mw.Charge(req.w, req.WithContext(ctx), charges)
@@ -303,7 +302,7 @@ func isScript(r *http.Request) bool {
 	return r.Method == http.MethodPost && r.Header.Get("Content-Type") == "application/json"
 }
 
-// serve sets what every answer has, whoever writes it.
+// serve sets the headers of every response.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy("", false))

@@ -55,7 +55,7 @@ func TestConsentWithoutScripts(t *testing.T) {
 	allow := url.Values{"interaction": {question.field("interaction")}, "answer": {"allow"}}
 	stranger := p.request("/oauth/authorize", allow)
 	stranger.Header.Set("Sec-Fetch-Site", "cross-site")
-	p.want("the answer from elsewhere", p.send(stranger), http.StatusForbidden, "not ours")
+	p.want("the answer from elsewhere", p.send(stranger), http.StatusForbidden, "sent from another site")
 	other := w.newUser()
 	p.want("the answer in no session", other.post("/oauth/authorize", allow), http.StatusBadRequest)
 
@@ -287,7 +287,7 @@ func TestLinksByMail(t *testing.T) {
 	p.want("verify again", p.post("/verify", token), http.StatusForbidden, "Ask for another")
 
 	other := w.newUser()
-	other.want("ask for a link", other.post("/signin/mail", url.Values{"email": {ada}}), http.StatusOK, "on its way")
+	other.want("ask for a link", other.post("/signin/mail", url.Values{"email": {ada}}), http.StatusOK, "we sent a link")
 	link := other.open(w.mail.link(t, account.LinkPath))
 	other.wantTo("use the link", other.post("/signin/link", url.Values{"token": {link.field("token")}}), "/account")
 	other.want("by the link", other.open("/account/sessions"), http.StatusOK, "This browser", "Another browser")
@@ -332,13 +332,13 @@ func TestSignUpModes(t *testing.T) {
 	t.Run("invite", func(t *testing.T) {
 		t.Parallel()
 		p := newServer(t, func(a *account.Config, c *pages.Config) { a.Signup, c.Signup = account.Invite, account.Invite }).newUser()
-		p.want("page", p.open("/signup"), http.StatusOK, "takes an invitation")
+		p.want("page", p.open("/signup"), http.StatusOK, "needs an invitation")
 		link, err := p.accounts.Invite(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		form := url.Values{"email": {ada}, "password": {passphrase}, "invite": {p.open(link).field("invite")}}
-		p.want("with it", p.post("/signup", form), http.StatusOK, "Sign in to go on")
+		p.want("with it", p.post("/signup", form), http.StatusOK, "then sign in")
 		form.Set("email", "bob@names.example")
 		p.want("with it again", p.post("/signup", form), http.StatusForbidden, "invitation")
 	})

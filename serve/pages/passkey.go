@@ -16,13 +16,13 @@ import (
 //go:embed assets/passkey.js
 var passkeyScript []byte
 
-// A ceremony is what the script hands to the browser, and brings back.
+// passkeyOptions are the WebAuthn options for the browser, with the sealed flow.
 type passkeyOptions struct {
 	Options json.RawMessage `json:"options"`
 	Flow    string          `json:"flow"`
 }
 
-// A signature is what the browser made of a ceremony.
+// A passkeyResponse is the browser's answer to the WebAuthn options.
 type passkeyResponse struct {
 	Flow       string          `json:"flow"`
 	Credential json.RawMessage `json:"credential"`
@@ -30,7 +30,7 @@ type passkeyResponse struct {
 	Return     string          `json:"return"` // of a sign-in
 }
 
-// A destination is where the script goes next.
+// A redirectTo is the page that the script opens next.
 type redirectTo struct {
 	Location string `json:"location"`
 }
@@ -79,14 +79,14 @@ func (p *Pages) finishPasskey(req *request) (response, error) {
 func readSignature(req *request) (passkeyResponse, error) {
 	var s passkeyResponse
 	if !isScript(req.Request) {
-		return s, fault.New(fault.UnsupportedMediaType, "this takes JSON")
+		return s, fault.New(fault.UnsupportedMediaType, "this requires JSON")
 	}
 	err := json.NewDecoder(req.Body).Decode(&s)
 	if f := (*fault.Error)(nil); errors.As(err, &f) {
 		return s, f
 	}
 	if err != nil {
-		return s, fault.New(fault.Validation, "this cannot be read")
+		return s, fault.New(fault.Validation, "the request is not valid JSON")
 	}
 	return s, nil
 }
@@ -101,7 +101,7 @@ func (p *Pages) sendJSON(req *request, status int, body any) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	req.w.WriteHeader(status)
-	_, _ = req.w.Write(text) // a browser that is gone cannot be told
+	_, _ = req.w.Write(text) // the connection may be closed
 }
 
 // failJSON tells the script what failed, in words to be shown.

@@ -41,7 +41,7 @@ func (p *Pages) cookieName(name string) string {
 // setCookie sets a cookie for some seconds; a negative age removes it.
 func (p *Pages) setCookie(req *request, name, value string, age int) {
 	name = p.cookieName(name)
-	h := req.w.Header() // a second Set-Cookie for one name is left to the browser's taste (RFC 6265, section 4.1.1)
+	h := req.w.Header() // a second Set-Cookie for one name is undefined behaviour (RFC 6265, section 4.1.1)
 	h["Set-Cookie"] = slices.DeleteFunc(h["Set-Cookie"], func(c string) bool { return strings.HasPrefix(c, name+"=") })
 	http.SetCookie(req.w, &http.Cookie{
 		Name: name, Value: value, Path: "/", MaxAge: age,
@@ -96,7 +96,7 @@ func returnPart(i int) string {
 	return returnCookie + strconv.Itoa(i)
 }
 
-// loadSession finds out who visits, and lets the cookie last as long as the session it names.
+// loadSession reads the session of the cookie, and extends the cookie with it.
 func (p *Pages) loadSession(req *request) error {
 	token := p.cookie(req, sessionCookie)
 	if token == "" {
@@ -126,7 +126,7 @@ func (p *Pages) signInBrowser(req *request, accountID string) error {
 	return p.replaceSession(req, token, s)
 }
 
-// signInBrowserSince is enter for who comes back from a provider.
+// signInBrowserSince is signInBrowser after a sign-in at a provider.
 func (p *Pages) signInBrowserSince(req *request, who account.Arrival) error {
 	token, s, err := p.accounts.StartSessionSince(req.Context(), who.ID, who.Authenticated, req.from, req.UserAgent())
 	if err != nil {
@@ -135,7 +135,7 @@ func (p *Pages) signInBrowserSince(req *request, who account.Arrival) error {
 	return p.replaceSession(req, token, s)
 }
 
-// replaceSession gives the browser another session for the one it had.
+// replaceSession ends the session of the browser and sets the cookie of the new one.
 func (p *Pages) replaceSession(req *request, token string, s account.Session) error {
 	if req.signedIn() {
 		if err := p.accounts.EndSession(req.Context(), req.token, req.from); err != nil {
@@ -147,7 +147,7 @@ func (p *Pages) replaceSession(req *request, token string, s account.Session) er
 	return nil
 }
 
-// clearSession forgets the session in the browser.
+// clearSession removes the session cookie.
 func (p *Pages) clearSession(req *request) {
 	req.token, req.session = "", account.Session{}
 	p.setCookie(req, sessionCookie, "", -1)

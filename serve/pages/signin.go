@@ -38,7 +38,7 @@ func (p *Pages) signUp(req *request) (response, error) {
 	}
 	p.setCookie(req, signUpCookie, made.Browser, int(account.PendingLife.Seconds()))
 	a, err := p.signInPage(req, email, back)
-	a.notice = "We have sent a mail to this address; follow the link in it. Sign in to go on."
+	a.notice = "We sent a mail to this address. Follow the link in it, then sign in."
 	return a, err
 }
 
@@ -50,8 +50,8 @@ type signInForm struct {
 	Providers     []account.Button
 }
 
-// signInPage is the sign-in page. When it leads to an authorization request whose answer is known, the form is
-// redirected to the application in the end, and the browser must be told that this is in order.
+// signInPage is the sign-in page. When it leads to an authorization request with remembered consent, the form
+// is redirected to the application in the end, and the CSP must allow that.
 func (p *Pages) signInPage(req *request, email, back string) (response, error) {
 	back = localPath(back)
 	f := signInForm{

@@ -52,10 +52,10 @@ func (p *Pages) signInAgainPage(req *request, back string) (response, error) {
 	if !req.session.Verified && (f.Password || f.Passkeys > 0) {
 		f.Mail = false // it would take these away, see [account.Accounts.UseLink]
 	}
-	return response{page: "stepup", title: "Show that it is you", data: f, script: f.Passkeys > 0}, err
+	return response{page: "stepup", title: "Confirm that it is you", data: f, script: f.Passkeys > 0}, err
 }
 
-// withReturn adds nothing for who is signed in; others sign in for the first time, and go to the same page.
+// withReturn passes the return path to the handler. Without a session it redirects to sign-in, which leads to that path.
 func (p *Pages) withReturn(act func(req *request, back string) (response, error)) pageHandler {
 	return func(req *request) (response, error) {
 		back := req.URL.Query().Get("return")
@@ -96,11 +96,11 @@ func (p *Pages) mailSignInAgain(req *request, back string) (response, error) {
 		return formProblem(a, err)
 	}
 	p.saveReturn(req, localPath(back), mailAge)
-	a.notice = "A link is on its way to your address. Open it in this browser within 15 minutes to go on."
+	a.notice = "We sent a link to your address. Open it in this browser within 15 minutes."
 	return a, nil
 }
 
-// requireRecentSignIn answers a page that leads to what takes a recent sign-in: without one, with the way to it.
+// requireRecentSignIn shows the page, or redirects to sign in again where the last sign-in is too old.
 func (p *Pages) requireRecentSignIn(req *request, page func() (response, error)) (response, error) {
 	if !p.accounts.Fresh(req.session) {
 		return seeOther(signInAgainURL(req.URL.RequestURI())), nil
@@ -155,7 +155,7 @@ func (p *Pages) unlinkPage(req *request, provider, subject string) (response, er
 	return seeOther(securityPath), nil // it is gone already
 }
 
-// withConflict is a page that says itself what stands against what was asked for.
+// withConflict sends a page with status 409 that explains the conflict.
 func withConflict(a response, err error) (response, error) {
 	if a.to == "" {
 		a.status = http.StatusConflict

@@ -17,7 +17,7 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-// A timed town's clock can be moved ahead.
+// A timedServer has a clock that the test can advance.
 type timedServer struct {
 	*server
 	ahead *atomic.Int64
@@ -60,7 +60,7 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 			return p.visitProvider(t, provider, "/signin/with/example?"+url.Values{"return": {back}}.Encode())
 		},
 		"mail": func() page {
-			p.want("ask for a mail", p.post("/signin/again/mail", url.Values{"return": {back}}), http.StatusOK, "A link is on its way")
+			p.want("ask for a mail", p.post("/signin/again/mail", url.Values{"return": {back}}), http.StatusOK, "We sent a link to your address")
 			link := p.open(w.mail.link(t, account.LinkPath))
 			return p.post("/signin/link", url.Values{"token": {link.field("token")}})
 		},
@@ -80,14 +80,14 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 			t.Errorf("%s: the form is about %q, want %q", how, s, wish.Get("subject"))
 		}
 	}
-	p.want("then it is done", p.post("/account/security/unlink", wish), http.StatusOK, "not linked any more")
+	p.want("then it is done", p.post("/account/security/unlink", wish), http.StatusOK, "is unlinked")
 
 	w.expireStepUp()
 	link := "/account/security/link?provider=example"
 	p.wantTo("link", p.post("/account/security/link", url.Values{"provider": {"example"}}), "/signin/again?"+url.Values{"return": {link}}.Encode())
 	p.wantTo("sign in", p.post("/signin/again", url.Values{"password": {passphrase}, "return": {link}}), link)
 	p.want("back to link", p.open(link), http.StatusOK, "Link Example")
-	p.want("link", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Go on at Example")
+	p.want("link", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Continue at Example")
 
 	stranger := w.newUser()
 	stranger.wantTo("nobody is signed in", stranger.open(ask), "/signin?"+url.Values{"return": {back}}.Encode())
@@ -103,7 +103,7 @@ func TestFirstPasswordAfterSigningInAgain(t *testing.T) {
 	p.visitProvider(t, provider, "/signin/with/example")
 	w.expireStepUp()
 	old := p.open("/account/security")
-	p.want("the page", old, http.StatusOK, "Go on to set a password")
+	p.want("the page", old, http.StatusOK, "Sign in again before you set one")
 	if strings.Contains(old.text, `name="password"`) {
 		t.Error("the page has a form that would fail")
 	}
@@ -138,10 +138,10 @@ func TestConfirmingOnAnotherDevice(t *testing.T) {
 	t.Parallel()
 	w := newServer(t, verifyFirst)
 	p, telephone := w.newUser(), w.newUser()
-	p.want("sign up", p.signUp(ada), http.StatusOK, "follow the link in it")
+	p.want("sign up", p.signUp(ada), http.StatusOK, "Follow the link in it")
 	link := w.mail.link(t, account.VerifyPath)
 	asked := telephone.open(link)
-	telephone.want("on the telephone", asked, http.StatusOK, `name="password"`, "Set a password of your own")
+	telephone.want("on the telephone", asked, http.StatusOK, `name="password"`, "Set a new password")
 	if known := p.open(link); strings.Contains(known.text, `name="password"`) {
 		t.Error("the browser in which the account was made is asked for the password")
 	}
@@ -177,8 +177,8 @@ func TestUnconfirmedAccountsSignInAgainWithoutMail(t *testing.T) {
 	if strings.Contains(got.text, "/signin/again/mail") {
 		t.Error("the page offers a link by mail")
 	}
-	p.want("ask for a link all the same", p.post("/signin/mail", url.Values{"email": {ada}}), http.StatusOK, "on its way")
-	p.want("which says what it does", p.open(w.mail.link(t, account.LinkPath)), http.StatusOK, "passkeys and linked accounts of before are removed")
+	p.want("ask for a link all the same", p.post("/signin/mail", url.Values{"email": {ada}}), http.StatusOK, "we sent a link")
+	p.want("which says what it does", p.open(w.mail.link(t, account.LinkPath)), http.StatusOK, "existing passwords, passkeys and linked accounts are removed")
 }
 
 func TestExportAndDelete(t *testing.T) {

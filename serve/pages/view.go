@@ -25,7 +25,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// An answer is a page, or where to go instead.
+// A response is a page, a redirect, JSON or a download.
 type response struct {
 	page       string // the template, without ".html"
 	title      string
@@ -44,7 +44,7 @@ type response struct {
 
 func seeOther(to string) response { return response{to: to} }
 
-// A problem is what went wrong with a form, in words for who filled it in.
+// A problem is what is wrong with a form, in a sentence for the user.
 type problem struct {
 	Text, Field string
 	retry       time.Duration
@@ -63,7 +63,7 @@ func problemOf(err error) (*problem, int, error) {
 	return pr, statusOf(f.Code), nil
 }
 
-// statusOf is the status of a page about a failure. 401 is left to doors with a challenge (RFC 9110, section 15.5.2).
+// statusOf is the status of a page about a failure. 401 needs a challenge (RFC 9110, section 15.5.2), which pages do not have.
 func statusOf(c fault.Code) int {
 	if s := c.Status(); s != http.StatusUnauthorized {
 		return s
@@ -97,7 +97,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// formProblem shows a form another time with what went wrong. An error that is ours is returned.
+// formProblem shows the form again with what is wrong. An internal error is returned.
 func formProblem(a response, err error) (response, error) {
 	pr, status, err := problemOf(err)
 	if err != nil {
@@ -107,8 +107,8 @@ func formProblem(a response, err error) (response, error) {
 	return a, nil
 }
 
-// policy is the Content-Security-Policy of a page. Browsers hold redirects of a form against form-action too, so the
-// consent page has to name where it leads to.
+// policy is the Content-Security-Policy of a page. Browsers apply form-action to the redirects of a form too, so the
+// consent page has to name its target.
 func policy(formAction string, script bool) string {
 	p := "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 	if formAction != "" {
@@ -120,10 +120,10 @@ func policy(formAction string, script bool) string {
 	return p
 }
 
-// view is what the templates see.
+// view is the data of the templates.
 type view struct {
 	Title   string
-	Email   string // of who is signed in; empty: nobody
+	Email   string // of the signed-in user; empty: not signed in
 	Tabs    []tab  // none: the page has one question, and leads nowhere else
 	Notice  string
 	Problem *problem
@@ -170,7 +170,7 @@ func (p *Pages) send(req *request, a response) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	req.w.WriteHeader(status)
-	_, _ = req.w.Write(b.Bytes()) // a browser that is gone cannot be told
+	_, _ = req.w.Write(b.Bytes()) // the connection may be closed
 }
 
 // fail answers with a page, or an error body for the script, about what failed. An error of ours is logged.
@@ -254,7 +254,7 @@ func (p *Pages) tabs(req *request, page string) (all []tab) {
 	return all
 }
 
-// formatTime is a time for a page.
+// formatTime formats a time for a page.
 func formatTime(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "never"
@@ -263,7 +263,7 @@ func formatTime(t time.Time) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format(time.RFC3339) + `">` + t.Format("2 January 2006, 15:04") + ` UTC</time>`)
 }
 
-// separator stands between an event and its detail: some read on as a sentence, others name a thing.
+// separator joins an event and its detail, as one sentence or with a colon.
 func separator(e account.Event) string {
 	switch e {
 	case account.SignedUp, account.SignedIn, account.SignInFailed:
@@ -272,7 +272,7 @@ func separator(e account.Event) string {
 	return ": "
 }
 
-// formatPrice are an amount as a person reads it, such as 1,250.50 USD.
+// formatPrice formats an amount, such as 1,250.50 USD.
 func formatPrice(a money.Amount) string {
 	text := a.String()
 	for i := strings.IndexByte(text, '.') - 3; i > 0; i -= 3 {
@@ -281,7 +281,7 @@ func formatPrice(a money.Amount) string {
 	return text
 }
 
-// scopeText say what a scope lets an application do.
+// scopeText says what a scope allows an application.
 func scopeText(scope string) string {
 	switch scope {
 	case op.ScopePricing:

@@ -1,4 +1,4 @@
-// Package static is how all pages look: one style sheet, and the icon.
+// Package static holds the files that all pages use: the style sheet and the icon.
 package static
 
 import (
@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Paths that every page draws on.
+// Paths that every page uses.
 const (
 	StylePath = "/style.css"
 	IconPath  = "/icon.svg"
@@ -22,7 +22,7 @@ var Style []byte
 //go:embed icon.svg
 var Icon []byte
 
-// Handler serves both files where no REST door does.
+// Handler serves both files for programs without the REST transport.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	file := func(path, mediaType string, body []byte) {
