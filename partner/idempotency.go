@@ -17,10 +17,33 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// AnswerLife is how long the answer to a request with an idempotency key is kept.
+// AnswerLife is how long the answer to a request with an idempotency key is stored.
 const AnswerLife = 30 * 24 * time.Hour
 
 const maxKey = 255 // characters of an idempotency key
+
+// write returns an operation whose effect runs in one transaction. The transaction stores the answer for repetitions of
+// the request and, last, appends the events. The definition needs no limit, effect or idempotency of its own; a key is
+// optional unless it says otherwise.
+func write[In, Out any](a *API, def op.Operation[In, Out], effect func(ctx context.Context, tx store.Tx, in In, now time.Time) (Out, error)) op.Operation[In, Out] {
+	def.Kept = op.Once(a, effect)
+	return asWrite(def)
+}
+
+// writeOutside is write for an effect that stores nothing in the database. It may run more than once for one key; one
+// answer is stored and returned to all.
+func writeOutside[In, Out any](a *API, def op.Operation[In, Out], effect func(ctx context.Context, in In) (Out, error)) op.Operation[In, Out] {
+	def.Kept = op.Outside(a, effect)
+	return asWrite(def)
+}
+
+func asWrite[In, Out any](def op.Operation[In, Out]) op.Operation[In, Out] {
+	def.Limit, def.Effect = ClassWrite, op.Writes
+	if def.Idempotency == op.None {
+		def.Idempotency = op.Optional
+	}
+	return def
+}
 
 // An answerID names the answer to a request: SHA-256 of its credential, its route and its idempotency key. The zero one
 // names none.
@@ -206,7 +229,7 @@ func answerOf(r op.Repeatable, status int) func(out any, err error) (op.Answer, 
 func repeatable(ctx context.Context, r op.Repeatable) (*call, answerID, error) {
 	c := callFrom(ctx)
 	if c == nil {
-		return nil, answerID{}, errors.New("run a partner's operation for nobody")
+		return nil, answerID{}, errors.New("run a partner operation without a signed request")
 	}
 	id, err := c.answerID(r.Idempotency == op.Required)
 	return c, id, err

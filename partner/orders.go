@@ -38,27 +38,26 @@ type QuoteIn struct {
 }
 
 func (a *API) createQuote() op.Operation[QuoteIn, sale.Quote] {
-	return op.Operation[QuoteIn, sale.Quote]{
+	return writeOutside(a, op.Operation[QuoteIn, sale.Quote]{
 		Name:  "partner_create_quote",
 		Title: "Lock a price",
 		Doc: "The current buy-now price of a name, which holds for this partner for 10 minutes. The name is not reserved: " +
 			"another may buy it meanwhile.",
-		Route: op.Route{Method: "POST", Path: root + "/quotes", Status: http.StatusCreated},
-		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Route:   op.Route{Method: "POST", Path: root + "/quotes", Status: http.StatusCreated},
+		Scope:   credential.ScopeBuy,
 		Example: QuoteIn{Domain: "brewhaven.example"},
-		Kept: op.Outside(a, func(ctx context.Context, in QuoteIn) (sale.Quote, error) {
-			name, err := in.Domain.parse("domain")
-			if err != nil {
-				return sale.Quote{}, err
-			}
-			p := party(ctx)
-			now, err := a.time(ctx, p)
-			if err != nil {
-				return sale.Quote{}, err
-			}
-			return a.sales.Quote(ctx, wiring.Seller(p), name, now)
-		}),
-	}
+	}, func(ctx context.Context, in QuoteIn) (sale.Quote, error) {
+		name, err := in.Domain.parse("domain")
+		if err != nil {
+			return sale.Quote{}, err
+		}
+		p := party(ctx)
+		now, err := a.time(ctx, p)
+		if err != nil {
+			return sale.Quote{}, err
+		}
+		return a.sales.Quote(ctx, wiring.Seller(p), name, now)
+	})
 }
 
 // An OrderIn says what was sold: a quote, or a name and its price.
@@ -84,16 +83,17 @@ func (in OrderIn) request() sale.Request {
 }
 
 func (a *API) createOrder() op.Operation[OrderIn, sale.Order] {
-	return op.Operation[OrderIn, sale.Order]{
+	o := write(a, op.Operation[OrderIn, sale.Order]{
 		Name:  "partner_create_order",
 		Title: "Record a sale",
 		Doc: "Records that the partner has sold a name and collected the money; the transfer of the name follows. " +
 			"Needs an Idempotency-Key: the same request with the same key never sells twice, and gets the same answer.",
 		Route: op.Route{Method: "POST", Path: root + "/orders", Status: http.StatusCreated, Also: http.StatusOK},
-		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
+		Scope: credential.ScopeBuy, Idempotency: op.Required,
 		Example: OrderIn{Domain: "brewhaven.example", ExpectedPrice: 9900, Currency: "USD", Buyer: sale.Buyer{Email: "buyer@example.com"}},
-		Kept:    op.Rehearsed(a, op.Once(a, a.placeOrder), func(in OrderIn) bool { return in.DryRun }, a.tryOrder),
-	}
+	}, a.placeOrder)
+	o.Kept = op.Rehearsed(a, o.Kept, func(in OrderIn) bool { return in.DryRun }, a.tryOrder)
+	return o
 }
 
 func (a *API) placeOrder(ctx context.Context, tx store.Tx, in OrderIn, now time.Time) (sale.Order, error) {
@@ -243,16 +243,15 @@ func (Reason) Schema() *jsonschema.Schema {
 }
 
 func (a *API) createRefund() op.Operation[RefundIn, sale.Refund] {
-	return op.Operation[RefundIn, sale.Refund]{
+	return write(a, op.Operation[RefundIn, sale.Refund]{
 		Name:  "partner_create_refund",
 		Title: "Refund an order",
 		Doc: "Refunds a sale in full, before its transfer is completed, and puts the name up for sale again. " +
 			"It is for sales that the partner collected.",
-		Route: op.Route{Method: "POST", Path: root + "/refunds", Status: http.StatusCreated},
-		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Route:   op.Route{Method: "POST", Path: root + "/refunds", Status: http.StatusCreated},
+		Scope:   credential.ScopeBuy,
 		Example: RefundIn{OrderID: "ord_06bqexample0000000000000000", Reason: "buyer changed their mind"},
-		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in RefundIn, now time.Time) (sale.Refund, error) {
-			return a.sales.Refund(ctx, tx, wiring.Seller(party(ctx)), string(in.OrderID), string(in.Reason), now)
-		}),
-	}
+	}, func(ctx context.Context, tx store.Tx, in RefundIn, now time.Time) (sale.Refund, error) {
+		return a.sales.Refund(ctx, tx, wiring.Seller(party(ctx)), string(in.OrderID), string(in.Reason), now)
+	})
 }

@@ -52,22 +52,21 @@ func inSandbox(ctx context.Context) (credential.Party, error) {
 }
 
 func (a *API) advanceClock() op.Operation[ClockIn, ClockOut] {
-	return op.Operation[ClockIn, ClockOut]{
+	return write(a, op.Operation[ClockIn, ClockOut]{
 		Name:  "partner_advance_clock",
 		Title: "Move the test clock",
 		Doc: "Moves the partner's clock in the sandbox on: quotes expire and webhooks are retried as if the time had passed. " +
 			"Signatures go by the real clock.",
-		Route: op.Route{Method: "POST", Path: root + "/sandbox/clock"},
-		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Route:   op.Route{Method: "POST", Path: root + "/sandbox/clock"},
+		Scope:   credential.ScopeBuy,
 		Example: ClockIn{AdvanceSeconds: 600},
-		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in ClockIn, now time.Time) (ClockOut, error) {
-			p, err := inSandbox(ctx)
-			if err != nil {
-				return ClockOut{}, err
-			}
-			return a.advance(ctx, tx, p, now, time.Duration(in.AdvanceSeconds)*time.Second)
-		}),
-	}
+	}, func(ctx context.Context, tx store.Tx, in ClockIn, now time.Time) (ClockOut, error) {
+		p, err := inSandbox(ctx)
+		if err != nil {
+			return ClockOut{}, err
+		}
+		return a.advance(ctx, tx, p, now, time.Duration(in.AdvanceSeconds)*time.Second)
+	})
 }
 
 // advance moves the clock of a party, which shows now.
@@ -115,31 +114,30 @@ type PlayIn struct {
 }
 
 func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
-	return op.Operation[PlayIn, sale.Order]{
+	return write(a, op.Operation[PlayIn, sale.Order]{
 		Name:  "partner_play_order",
 		Title: "Play the operator",
 		Doc: "Does to an order in the sandbox what the operator does to a real one: advance takes it one state on, up to SETTLED; " +
 			"hold and clear its review; fail cancels it.",
-		Route: op.Route{Method: "POST", Path: root + "/sandbox/orders/{public_id}/{play}"},
-		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+		Route:   op.Route{Method: "POST", Path: root + "/sandbox/orders/{public_id}/{play}"},
+		Scope:   credential.ScopeBuy,
 		Example: PlayIn{PublicID: "ord_06bqexample0000000000000000", Play: PlayAdvance},
-		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in PlayIn, now time.Time) (sale.Order, error) {
-			p, err := inSandbox(ctx)
-			if err != nil {
-				return sale.Order{}, err
-			}
-			o, err := a.sales.OrderIn(ctx, tx, wiring.Seller(p), string(in.PublicID))
-			if err != nil {
-				return sale.Order{}, err
-			}
-			action, err := in.Play.action(o)
-			if err != nil {
-				return sale.Order{}, err
-			}
-			by := sale.Actor{Name: wiring.ActorName(p.Partner), Reason: "sandbox", Party: wiring.Seller(p)}
-			return a.sales.Transition(ctx, tx, string(in.PublicID), action, by, now)
-		}),
-	}
+	}, func(ctx context.Context, tx store.Tx, in PlayIn, now time.Time) (sale.Order, error) {
+		p, err := inSandbox(ctx)
+		if err != nil {
+			return sale.Order{}, err
+		}
+		o, err := a.sales.OrderIn(ctx, tx, wiring.Seller(p), string(in.PublicID))
+		if err != nil {
+			return sale.Order{}, err
+		}
+		action, err := in.Play.action(o)
+		if err != nil {
+			return sale.Order{}, err
+		}
+		by := sale.Actor{Name: wiring.ActorName(p.Partner), Reason: "sandbox", Party: wiring.Seller(p)}
+		return a.sales.Transition(ctx, tx, string(in.PublicID), action, by, now)
+	})
 }
 
 // action is what a play does to an order as it stands.

@@ -127,24 +127,23 @@ type TestOut struct {
 }
 
 func (a *API) testWebhook() op.Operation[Nothing, TestOut] {
-	return op.Operation[Nothing, TestOut]{
+	return write(a, op.Operation[Nothing, TestOut]{
 		Name:  "partner_test_webhook",
 		Title: "Test the webhook",
 		Doc:   "Sends an event of type webhook.test. What came of it is among the deliveries.",
 		Route: op.Route{Method: "POST", Path: webhooks + "/test"},
-		Scope: credential.ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
-		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, _ Nothing, _ time.Time) (TestOut, error) {
-			s := wiring.Stream(party(ctx))
-			e, err := a.events.TestIn(ctx, tx, s)
-			if err != nil {
-				return TestOut{}, err
-			}
-			return TestOut{e.ID, e.Type}, wiring.Emit(ctx, tx, false, func(ctx context.Context, tx store.Tx) error {
-				_, err := a.events.AppendEvent(ctx, tx, s, e)
-				return err
-			})
-		}),
-	}
+		Scope: credential.ScopeWebhook,
+	}, func(ctx context.Context, tx store.Tx, _ Nothing, _ time.Time) (TestOut, error) {
+		s := wiring.Stream(party(ctx))
+		e, err := a.events.TestIn(ctx, tx, s)
+		if err != nil {
+			return TestOut{}, err
+		}
+		return TestOut{e.ID, e.Type}, wiring.Emit(ctx, tx, false, func(ctx context.Context, tx store.Tx) error {
+			_, err := a.events.AppendEvent(ctx, tx, s, e)
+			return err
+		})
+	})
 }
 
 // DeliveriesIn asks for a page of deliveries.
@@ -191,15 +190,14 @@ type DeliveryID struct {
 }
 
 func (a *API) redeliver() op.Operation[DeliveryID, event.Delivery] {
-	return op.Operation[DeliveryID, event.Delivery]{
-		Name:  "partner_redeliver",
-		Title: "Deliver again",
-		Doc:   "Sends an event once more, at once, whatever became of it.",
-		Route: op.Route{Method: "POST", Path: webhooks + "/deliveries/{id}/redeliver"},
-		Scope: credential.ScopeWebhook, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Optional,
+	return write(a, op.Operation[DeliveryID, event.Delivery]{
+		Name:    "partner_redeliver",
+		Title:   "Deliver again",
+		Doc:     "Sends an event once more, at once, whatever became of it.",
+		Route:   op.Route{Method: "POST", Path: webhooks + "/deliveries/{id}/redeliver"},
+		Scope:   credential.ScopeWebhook,
 		Example: DeliveryID{"dlv_06bqexample0000000000000000"},
-		Kept: op.Once(a, func(ctx context.Context, tx store.Tx, in DeliveryID, _ time.Time) (event.Delivery, error) {
-			return a.events.RedeliverIn(ctx, tx, wiring.Stream(party(ctx)), string(in.ID))
-		}),
-	}
+	}, func(ctx context.Context, tx store.Tx, in DeliveryID, _ time.Time) (event.Delivery, error) {
+		return a.events.RedeliverIn(ctx, tx, wiring.Stream(party(ctx)), string(in.ID))
+	})
 }
