@@ -17,21 +17,21 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// beside opens another stand on the same database, as a second process would, with the partner and the clock of the first.
-func beside(t testing.TB, s *stand, cfg store.Config, tweaks ...func(*setting)) *stand {
+// openSecond opens another test server on the same database, as a second process would, with the partner and the clock of the first.
+func openSecond(t testing.TB, s *testServer, cfg store.Config, tweaks ...func(*options)) *testServer {
 	t.Helper()
-	tweaks = append(tweaks, func(set *setting) { set.clock, set.seed = s.clock, "" })
+	tweaks = append(tweaks, func(set *options) { set.clock, set.seed = s.clock, "" })
 	other := open(t, storetest.Open(t, cfg), tweaks...)
 	other.partner, other.key = s.partner, s.key
 	return other
 }
 
-// eachPair runs the test with two stands on one database, on each engine.
-func eachPair(t *testing.T, test func(t *testing.T, a, b *stand), tweaks ...func(*setting)) {
+// eachPair runs the test with two test servers on one database, on each engine.
+func eachPair(t *testing.T, test func(t *testing.T, a, b *testServer), tweaks ...func(*options)) {
 	t.Helper()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		first := open(t, storetest.Open(t, cfg), tweaks...)
-		test(t, first, beside(t, first, cfg, tweaks...))
+		test(t, first, openSecond(t, first, cfg, tweaks...))
 	})
 }
 
@@ -39,7 +39,7 @@ func eachPair(t *testing.T, test func(t *testing.T, a, b *stand), tweaks ...func
 // a restart.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, a, b *stand) {
+	eachPair(t, func(t *testing.T, a, b *testServer) {
 		for _, test := range []struct {
 			name  string
 			ahead time.Duration // of the timestamp
@@ -72,7 +72,7 @@ func TestReplay(t *testing.T) {
 // A nonce whose request is over is as good as any.
 func TestNonceEnds(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, a, b *stand) {
+	eachPair(t, func(t *testing.T, a, b *testServer) {
 		r := a.get(root + "/orders")
 		a.ok(r, 200)
 		a.clock.advance(300 * time.Second)
@@ -88,7 +88,7 @@ func TestNonceEnds(t *testing.T) {
 // Another credential may use the same nonce, and nobody burns another's by a request that is not signed.
 func TestNonceIsTheCredentials(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	r := s.get(root + "/orders")
 	s.want(r.with(signature.HeaderSignature, "v1=00"), 401, fault.InvalidSignature)
 	s.ok(r.signedBy(s.another("SANDBOX", credential.ScopeBuy)), 200)
@@ -99,13 +99,13 @@ func TestNonceIsTheCredentials(t *testing.T) {
 // Of 200 copies at once, over two processes, one passes.
 func TestParallelCopies(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, a, b *stand) {
+	eachPair(t, func(t *testing.T, a, b *testServer) {
 		r := a.get(root + "/availability?domain=brewhaven.example")
 		codes := map[string]int{}
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		for i := range 200 {
-			at := []*stand{a, b}[i%2]
+			at := []*testServer{a, b}[i%2]
 			wg.Go(func() {
 				got, err := at.try(r)
 				mu.Lock()
@@ -141,7 +141,7 @@ func TestNoncesAreRemoved(t *testing.T) {
 		if rows() != 1 {
 			t.Errorf("%d groups are left, want the last", rows())
 		}
-		b := beside(t, a, cfg)
+		b := openSecond(t, a, cfg)
 		r := b.get(root + "/orders")
 		b.ok(r, 200)
 		a.want(r, 401, fault.ReplayDetected)
@@ -154,7 +154,7 @@ func TestNoncesAreRemoved(t *testing.T) {
 // Limits hold a credential and a class apart, and hold together over processes.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, a, b *stand) {
+	eachPair(t, func(t *testing.T, a, b *testServer) {
 		for _, test := range []struct {
 			name  string
 			quota int
@@ -166,7 +166,7 @@ func TestLimits(t *testing.T) {
 			{"reporting", 30, 2 * time.Second, func() request { return a.get(root + "/events") }},
 		} {
 			for i := range test.quota {
-				got := []*stand{a, b}[i%2].send(test.next())
+				got := []*testServer{a, b}[i%2].send(test.next())
 				want := `"` + test.name + `";r=` + strconv.Itoa(test.quota-1-i) + `;t=`
 				if got.status >= 400 || !strings.HasPrefix(got.header.Get("RateLimit"), want) {
 					t.Fatalf("%s, request %d: got %d %q, want %s", test.name, i+1, got.status, got.header.Get("RateLimit"), want)
@@ -176,7 +176,7 @@ func TestLimits(t *testing.T) {
 				}
 			}
 			refused := test.next()
-			for _, s := range []*stand{a, b} {
+			for _, s := range []*testServer{a, b} {
 				got := s.want(test.next(), 429, fault.RateLimited)
 				if got.header.Get("Retry-After") != strconv.Itoa(int(test.every/time.Second)) || got.header.Get("RateLimit") == "" {
 					t.Errorf("%s: Retry-After %q, RateLimit %q", test.name, got.header.Get("Retry-After"), got.header.Get("RateLimit"))
@@ -202,7 +202,7 @@ func TestLimits(t *testing.T) {
 // Where nothing stands, the class is that of the method.
 func TestLimitsOfNothing(t *testing.T) {
 	t.Parallel()
-	s := lite(t, limited)
+	s := openSQLite(t, limited)
 	for method, class := range map[string]string{"GET": "reporting", "DELETE": "reporting", "POST": "write", "PUT": "write"} {
 		r := s.get(root + "/nothing")
 		r.method = method
@@ -213,7 +213,7 @@ func TestLimitsOfNothing(t *testing.T) {
 }
 
 func BenchmarkAdmit(b *testing.B) {
-	s := lite(b, real)
+	s := openSQLite(b, real)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if _, err := s.api.admission.Admit(b.Context(), "key", uuid.NewString(), time.Now().Unix()+300, limits[ClassSearch]); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// A line is one connection that speaks as little HTTP as it must, so that the load costs little beside the server.
+// A line is one connection that speaks as little HTTP as it must, so that the load costs little openSecond the server.
 type line struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -97,7 +97,7 @@ func (l *line) answer() (status int, err error) {
 
 // load sends b.N requests over some connections and reports how many a second, and the latency of the slowest in a
 // hundred.
-func load(b *testing.B, s *stand, conns int, send func(l *line, n int) (int, error), want int) {
+func load(b *testing.B, s *testServer, conns int, send func(l *line, n int) (int, error), want int) {
 	b.Helper()
 	address := strings.TrimPrefix(s.http.URL, "http://")
 	lines := make([]*line, conns)
@@ -156,9 +156,9 @@ func many(n int) string {
 	return b.String()
 }
 
-func real(s *setting) { s.Now = time.Now }
+func real(s *options) { s.Now = time.Now }
 
-func benchEach(b *testing.B, run func(b *testing.B, s *stand), tweaks ...func(*setting)) {
+func benchEach(b *testing.B, run func(b *testing.B, s *testServer), tweaks ...func(*options)) {
 	b.Run("sqlite", func(b *testing.B) {
 		run(b, open(b, storetest.Open(b, store.Config{Dir: b.TempDir()}), tweaks...))
 	})
@@ -170,7 +170,7 @@ func benchEach(b *testing.B, run func(b *testing.B, s *stand), tweaks ...func(*s
 func BenchmarkSignedGet(b *testing.B) {
 	for _, path := range []string{"/availability?domain=brewhaven.example", "/domains/brewhaven.example"} {
 		b.Run(strings.Split(path, "/")[1][:7], func(b *testing.B) {
-			benchEach(b, func(b *testing.B, s *stand) {
+			benchEach(b, func(b *testing.B, s *testServer) {
 				path, query, _ := strings.Cut(root+path, "?")
 				load(b, s, 128, func(l *line, _ int) (int, error) { return l.send(s.key, "GET", path, query, "", "") }, http.StatusOK)
 			}, real)
@@ -179,7 +179,7 @@ func BenchmarkSignedGet(b *testing.B) {
 }
 
 func BenchmarkOrders(b *testing.B) {
-	benchEach(b, func(b *testing.B, s *stand) {
+	benchEach(b, func(b *testing.B, s *testServer) {
 		if _, err := market.Import(b.Context(), s.db, strings.NewReader(many(b.N)), market.ImportOptions{Environment: market.Sandbox}); err != nil {
 			b.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func TestChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, storetest.Open(t, store.Config{Dir: cfg.Dir, URL: cfg.URL}), real, func(set *setting) { set.Keys, set.seed = keys, "" })
+	s := open(t, storetest.Open(t, store.Config{Dir: cfg.Dir, URL: cfg.URL}), real, func(set *options) { set.Keys, set.seed = keys, "" })
 	url := s.http.URL
 	if cfg.Stuck {
 		url = serveWrite(s, func() {
@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		const rounds, perRound = 3, 40
 		text := seal.NewText()
-		s := open(t, storetest.Open(t, cfg), real, func(set *setting) {
+		s := open(t, storetest.Open(t, cfg), real, func(set *options) {
 			var err error
 			if set.Keys, err = seal.Parse(text); err != nil {
 				t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 )
 
 // posts are requests for each POST that take effect, as often as they are made.
-func posts(s *stand) map[string]func() request {
+func posts(s *testServer) map[string]func() request {
 	s.Helper()
 	sold := func() string {
 		s.Helper()
@@ -58,7 +58,7 @@ var caused = map[string][2]int{
 }
 
 // effects is what requests have done so far: the rows of all tables that they write, as far as nobody else does.
-func (s *stand) effects() string {
+func (s *testServer) effects() string {
 	s.Helper()
 	var all []string
 	for _, query := range []string{
@@ -75,7 +75,7 @@ func (s *stand) effects() string {
 // to all.
 func TestEveryPostRunsOnce(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, a, b *stand) {
+	eachPair(t, func(t *testing.T, a, b *testServer) {
 		receiver := newReceiver(t)
 		a.ok(a.put(webhooks, `{"url":"`+receiver.URL+`","secret":"webhook-secret-0123456789"}`), 200)
 		requests := posts(a)
@@ -105,7 +105,7 @@ func TestEveryPostRunsOnce(t *testing.T) {
 				same = append(same, again)
 			}
 			first, fresh := "", 0
-			for _, got := range parallel(t, []*stand{a, b}, same) {
+			for _, got := range parallel(t, []*testServer{a, b}, same) {
 				if got.status != o.Route.Status {
 					t.Errorf("%s: got %d %s", o.Name, got.status, got.body)
 				}
@@ -141,7 +141,7 @@ func TestEveryPostRunsOnce(t *testing.T) {
 // does.
 func TestBuyersAreNotKeptForRepetitions(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		body := `{"domain":"brewhaven.example","expected_price":9900,"buyer":{"email":"ada@buyer.example","name":"Ada Lovelace","country":"GB"}}`
 		order := s.ok(s.order(body).keyed("order"), 201)
 		play := s.post(root+"/sandbox/orders/"+order.text("public_id")+"/hold", "").keyed("play")
@@ -187,7 +187,7 @@ type written struct {
 
 // serveWrite serves a write that somebody might add, made by the constructor and nothing else. It writes a row, calls
 // then, and ends.
-func serveWrite(s *stand, then func()) (url string) {
+func serveWrite(s *testServer, then func()) (url string) {
 	s.Helper()
 	write := op.Operation[Nothing, written]{
 		Name: "partner_write", Title: "Write", Doc: "Writes a row.", Route: op.Route{Method: "POST", Path: root + "/write", Status: 201},
@@ -219,14 +219,14 @@ func TestConstructedWrite(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		text := seal.NewText()
-		keyed := func(set *setting) {
+		keyed := func(set *options) {
 			var err error
 			if set.Keys, err = seal.Parse(text); err != nil {
 				t.Fatal(err)
 			}
 		}
 		a := open(t, storetest.Open(t, cfg), real, keyed)
-		b := beside(t, a, cfg, real, keyed)
+		b := openSecond(t, a, cfg, real, keyed)
 		rows := func() int { return a.count(`SELECT COUNT(*) FROM flagged_domains`) }
 		send := func(url, key string) (answer, error) {
 			r := a.post(root+"/write", "").keyed(key)
@@ -303,7 +303,7 @@ func TestConstructedWrite(t *testing.T) {
 // effect.
 func TestSpellingsOfAPath(t *testing.T) {
 	t.Parallel()
-	s := lite(t, limited, loopback)
+	s := openSQLite(t, limited, loopback)
 	receiver := newReceiver(t)
 	s.ok(s.put(webhooks, `{"url":"`+receiver.URL+`","secret":"webhook-secret-0123456789"}`), 200)
 	spell := func(r request, path string) request {

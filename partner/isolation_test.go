@@ -15,7 +15,7 @@ import (
 )
 
 // calls are one good request for each operation, by its name, about an order and a delivery.
-func (s *stand) calls(order, delivery string) map[string]request {
+func (s *testServer) calls(order, delivery string) map[string]request {
 	return map[string]request{
 		"partner_search_domains":  s.get(root + "/domains/search?q=coffee"),
 		"partner_get_domain":      s.get(root + "/domains/coffeeshop.example"),
@@ -38,13 +38,13 @@ func (s *stand) calls(order, delivery string) map[string]request {
 	}
 }
 
-func (s *stand) put(path, body string) request {
+func (s *testServer) put(path, body string) request {
 	r := s.post(path, body)
 	r.method = "PUT"
 	return r
 }
 
-func (s *stand) delete(path string) request {
+func (s *testServer) delete(path string) request {
 	r := s.get(path)
 	r.method = "DELETE"
 	return r
@@ -53,7 +53,7 @@ func (s *stand) delete(path string) request {
 // Each operation needs its scope and no other.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	order := s.ok(s.order(orderBody), 201).text("public_id")
 	keys := map[string]signer{}
 	for _, scope := range credential.Scopes {
@@ -76,7 +76,7 @@ func TestScopes(t *testing.T) {
 }
 
 // fresh is the request as another one.
-func (s *stand) fresh(r request) request {
+func (s *testServer) fresh(r request) request {
 	r.nonce, r.at = uuid.NewString(), s.clock.Now()
 	if r.header[signature.HeaderIdempotencyKey] != "" {
 		r = r.keyed(uuid.NewString())
@@ -85,9 +85,9 @@ func (s *stand) fresh(r request) request {
 }
 
 // What is another partner's, or the other environment's, is not found; nothing of it is in any list.
-func TestApart(t *testing.T) {
+func TestPartnersAreIsolated(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		order := s.ok(s.order(orderBody), 201).text("public_id")
 		s.ok(s.put(webhooks, `{"url":"https://partner.example/events","secret":"0123456789abcdef"}`), 200)
 		delivery := "dlv_" + strings.TrimPrefix(s.ok(s.post(webhooks+"/test", ""), 200).text("event_id"), "evt_")
@@ -128,7 +128,7 @@ func TestApart(t *testing.T) {
 // The sandbox never sees what is live, nor the other way round.
 func TestEnvironments(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		const onlyLive = "domain,price_cents\nbrewhaven.com,990000\nbrewhaven.example,777700\n"
 		if _, err := s.api.cfg.Market.Import(t.Context(), strings.NewReader(onlyLive), market.ImportOptions{Environment: market.Live}); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func TestEnvironments(t *testing.T) {
 // The table of calls has every operation.
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	calls := s.calls("ord_x", "dlv_x")
 	for _, o := range s.api.Set().All() {
 		r, ok := calls[o.Name]

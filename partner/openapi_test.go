@@ -23,7 +23,7 @@ type document struct {
 	schemas map[string]*jsonschema.Resolved // by what they are made from
 }
 
-func readDocument(t *testing.T, s *stand) document {
+func readDocument(t *testing.T, s *testServer) document {
 	t.Helper()
 	response, err := http.Get(s.http.URL + "/openapi.json")
 	if err != nil {
@@ -108,7 +108,7 @@ func (d document) resolve(t *testing.T, schema any) *jsonschema.Resolved {
 // Every operation answers as the document says: a good request, one that is not signed, and one that is wrong.
 func TestAnswersFitTheDocument(t *testing.T) {
 	t.Parallel()
-	s := lite(t, limited)
+	s := openSQLite(t, limited)
 	d := readDocument(t, s)
 	order := s.ok(s.order(orderBody), 201).text("public_id")
 	s.ok(s.put(webhooks, `{"url":"https://partner.example/events","secret":"0123456789abcdef"}`), 200)

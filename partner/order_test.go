@@ -18,7 +18,7 @@ import (
 )
 
 // books fails the test where the ledger is not right or does not fit the orders.
-func (s *stand) books() {
+func (s *testServer) books() {
 	s.Helper()
 	report, err := s.operator.CheckLedger(s.Context())
 	if err != nil || len(report.Violations) > 0 {
@@ -26,8 +26,8 @@ func (s *stand) books() {
 	}
 }
 
-// events are the types of the events of the stand's partner in the sandbox.
-func (s *stand) events() (types []string) {
+// events are the types of the events of the server's partner in the sandbox.
+func (s *testServer) events() (types []string) {
 	s.Helper()
 	for _, e := range objects(s.ok(s.get(root+"/events?limit=100"), 200), "events") {
 		types = append(types, e["type"].(string))
@@ -44,8 +44,8 @@ func objects(a answer, name string) (all []map[string]any) {
 	return all
 }
 
-// parallel sends requests at once, over two stands in turns, and counts what they are answered with.
-func parallel(t *testing.T, stands []*stand, requests []request) (answers []answer) {
+// parallel sends requests at once, over two test servers in turns, and counts what they are answered with.
+func parallel(t *testing.T, stands []*testServer, requests []request) (answers []answer) {
 	t.Helper()
 	answers = make([]answer, len(requests))
 	var wg sync.WaitGroup
@@ -65,7 +65,7 @@ func parallel(t *testing.T, stands []*stand, requests []request) (answers []answ
 // A hundred orders with one key, over two processes, are one order with one event, and all get its answer.
 func TestOneKey(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, a, b *stand) {
+	eachPair(t, func(t *testing.T, a, b *testServer) {
 		key := uuid.NewString()
 		var requests []request
 		for range 100 {
@@ -73,7 +73,7 @@ func TestOneKey(t *testing.T) {
 		}
 		fresh := 0
 		bodies := map[string]bool{}
-		for _, got := range parallel(t, []*stand{a, b}, requests) {
+		for _, got := range parallel(t, []*testServer{a, b}, requests) {
 			if got.status != 201 {
 				t.Errorf("got %d %s, want 201", got.status, got.body)
 			}
@@ -95,7 +95,7 @@ func TestOneKey(t *testing.T) {
 // Fifty credentials race for one name: one buys it.
 func TestRace(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, a, b *stand) {
+	eachPair(t, func(t *testing.T, a, b *testServer) {
 		var requests []request
 		for i := range 50 {
 			by := a.credential(a.partner.ID, market.Sandbox, "buy")
@@ -105,7 +105,7 @@ func TestRace(t *testing.T) {
 			requests = append(requests, a.order(orderBody).signedBy(by))
 		}
 		codes := map[string]int{}
-		for _, got := range parallel(t, []*stand{a, b}, requests) {
+		for _, got := range parallel(t, []*testServer{a, b}, requests) {
 			codes[strconv.Itoa(got.status)+" "+string(got.code())]++
 		}
 		if want := map[string]int{"201 ": 1, "409 conflict": 49}; !maps.Equal(codes, want) {
@@ -121,7 +121,7 @@ func TestRace(t *testing.T) {
 // A repetition gets the answer of the request that took effect, whatever has become of its quote, price and order since.
 func TestRepetition(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		quote := s.ok(s.post(root+"/quotes", `{"domain":"brewhaven.example"}`), 201).text("quote_id")
 		body := `{"quote_id":"` + quote + `"}`
 		first := s.ok(s.order(body).keyed("k"), 201)
@@ -157,7 +157,7 @@ func TestRepetition(t *testing.T) {
 // A key belongs to a credential and a path, and what had no effect does not use it up.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	s.want(s.order(`{"domain":"brewhaven.example","expected_price":1}`).keyed("k"), 422, fault.PriceMismatch)
 	s.want(s.order(`{"domain":"nobody.example","expected_price":1}`).keyed("k"), 404, fault.NotFound)
 	s.ok(s.order(`{"domain":"brewhaven.example","expected_price":9900,"dry_run":true}`).keyed("k"), 200)
@@ -188,7 +188,7 @@ func TestKeys(t *testing.T) {
 // Each row of the table of errors that orders and quotes can meet.
 func TestOrderErrors(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		quote := func(by signer, domain string) string {
 			t.Helper()
 			return s.ok(s.post(root+"/quotes", `{"domain":"`+domain+`"}`).signedBy(by), 201).text("quote_id")
@@ -265,7 +265,7 @@ func TestOrderErrors(t *testing.T) {
 // A dry run says what would happen, and leaves nothing behind.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	got := s.ok(s.order(strings.Replace(orderBody, "{", `{"dry_run":true,`, 1)), 200)
 	if got.json["public_id"] != nil || got.text("domain") != "brewhaven.example" || got.json["sale_price_cents"] != 9900.0 {
 		t.Errorf("got %s", got.body)
@@ -281,7 +281,7 @@ func TestDryRun(t *testing.T) {
 // Orders are listed by what is asked for, the newest first, each once, and to their partner alone.
 func TestListOrders(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		var all []string
 		for i, domain := range []string{"brewhaven.example", "brewpath.test", "coffeeshop.example", "bücher.example"} {
 			price := []int{9900, 4900, 49900, 120000}[i]

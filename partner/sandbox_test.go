@@ -22,7 +22,7 @@ import (
 // In the sandbox a partner plays the operator, through every state.
 func TestPlay(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		play := func(order, play string) request { return s.post(root+"/sandbox/orders/"+order+"/"+play, "") }
 		order := s.ok(s.order(orderBody), 201).text("public_id")
 		s.want(play(order, "clear"), 409, fault.Conflict)
@@ -69,7 +69,7 @@ func TestPlay(t *testing.T) {
 // The test clock moves the partner's time, in the sandbox alone, and no other partner's.
 func TestClock(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	now := s.clock.Now()
 	live := s.credential(s.partner.ID, market.Live, "buy")
 	other := s.another(market.Sandbox, "buy")
@@ -120,7 +120,7 @@ func TestSoldIsNotShown(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&names, "teapot%02d.example,9900\n", i)
 	}
-	s := lite(t, func(set *setting) { set.seed = names.String() })
+	s := openSQLite(t, func(set *options) { set.seed = names.String() })
 	errs := make(chan error)
 	for i := range 40 {
 		go func() {
@@ -150,7 +150,7 @@ func TestSoldIsNotShown(t *testing.T) {
 // Waiting for the index ends with the request, and with what brings it up to date.
 func TestInventoryIsClosed(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.api.inventory.changed(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -164,7 +164,7 @@ func TestInventoryIsClosed(t *testing.T) {
 // The sandbox is always seeded with the same names, and a second time with nothing new.
 func TestSeed(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		report, err := s.operator.Seed(t.Context())
 		if err != nil || len(report.Bad) > 0 || report.Rows < 200 {
 			t.Fatalf("%+v, %v", report, err)
@@ -199,7 +199,7 @@ func TestSeed(t *testing.T) {
 // What an operator does is done, told to the partner, and stands in the audit log.
 func TestOperator(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		ctx, o := t.Context(), s.operator
 		terms := credential.DefaultTerms()
 		terms.ReviewLimitCents, terms.Rates.Service = 5_000, 1_000
@@ -266,7 +266,7 @@ func TestOperator(t *testing.T) {
 
 func TestOperatorRefuses(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	ctx, o := t.Context(), s.operator
 	for name, try := range map[string]func() error{
 		"a partner without a name": func() error { _, err := o.CreatePartner(ctx, " ", credential.DefaultTerms()); return err },
@@ -300,7 +300,7 @@ func TestOperatorRefuses(t *testing.T) {
 // cancelled, and its answer told who the buyer was.
 func TestSandboxScopes(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	order := s.ok(s.order(orderBody), 201).text("public_id")
 	for _, scope := range credential.Scopes {
 		by := s.credential(s.partner.ID, market.Sandbox, scope)

@@ -16,7 +16,7 @@ import (
 // Nothing that is stored, and nothing that is logged, holds a secret.
 func TestSecretsAreSealed(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	s.ok(s.get(root+"/orders"), 200)
 	s.want(s.get(root+"/orders").with(signature.HeaderSignature, "v1=00"), 401, "invalid_signature")
 	s.ok(s.put(webhooks, `{"url":"https://partner.example/events","secret":"webhook-secret-0123456789"}`), 200)
@@ -43,7 +43,7 @@ func TestMissingKey(t *testing.T) {
 	t.Parallel()
 	cfg := store.Config{Dir: t.TempDir()}
 	s := open(t, storetest.Open(t, cfg))
-	other := beside(t, s, cfg, func(set *setting) {
+	other := openSecond(t, s, cfg, func(set *options) {
 		set.Keys = seal.Random()
 	})
 	got := other.want(other.get(root+"/orders"), 500, "internal_error")

@@ -69,9 +69,9 @@ var testKeys = sync.OnceValue(func() *seal.Keys {
 	return keys
 })
 
-// A stand is the partner API behind its door on loopback, with a partner who has a credential of all scopes in the
+// A testServer is the partner API on loopback, with a partner who has a credential of all scopes in the
 // sandbox.
-type stand struct {
+type testServer struct {
 	testing.TB
 	db       *store.DB
 	api      *API
@@ -101,8 +101,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// A setting is how a stand is set up.
-type setting struct {
+// A options is how a test server is set up.
+type options struct {
 	Config
 	limits *middleware.Limits
 	clock  *clock
@@ -116,11 +116,11 @@ coffeeshop.example,49900,39900,EUR,A name for a shop,coffee
 xn--bcher-kva.example,120000,100000,USD,A name for books,books
 `
 
-// open sets a stand up on a database. Tweaks change it.
-func open(t testing.TB, db *store.DB, tweaks ...func(*setting)) *stand {
+// open sets a test server up on a database. Tweaks change it.
+func open(t testing.TB, db *store.DB, tweaks ...func(*options)) *testServer {
 	t.Helper()
-	s := &stand{TB: t, db: db, log: &buffer{}}
-	set := setting{clock: newClock(), seed: fewNames}
+	s := &testServer{TB: t, db: db, log: &buffer{}}
+	set := options{clock: newClock(), seed: fewNames}
 	set.DB, set.Keys, set.NoLimits = db, testKeys(), true
 	set.Logger = slog.New(slog.NewJSONHandler(s.log, nil))
 	for _, tweak := range tweaks {
@@ -163,21 +163,21 @@ func open(t testing.TB, db *store.DB, tweaks ...func(*setting)) *stand {
 	return s
 }
 
-// lite opens a stand on SQLite, for tests that have nothing to do with the engine.
-func lite(t testing.TB, tweaks ...func(*setting)) *stand {
+// openSQLite opens a test server on SQLite, for tests that have nothing to do with the engine.
+func openSQLite(t testing.TB, tweaks ...func(*options)) *testServer {
 	t.Helper()
 	return open(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), tweaks...)
 }
 
-// each runs the test with a stand on each engine.
-func each(t *testing.T, test func(t *testing.T, s *stand), tweaks ...func(*setting)) {
+// each runs the test with a test server on each engine.
+func each(t *testing.T, test func(t *testing.T, s *testServer), tweaks ...func(*options)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, open(t, db, tweaks...)) })
 }
 
-func limited(s *setting) { s.NoLimits = false }
+func limited(s *options) { s.NoLimits = false }
 
-func (s *stand) credential(partner string, env credential.Environment, scopes string) signer {
+func (s *testServer) credential(partner string, env credential.Environment, scopes string) signer {
 	s.Helper()
 	issued, err := s.operator.CreateCredential(s.Context(), partner, env, scopes)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *stand) credential(partner string, env credential.Environment, scopes st
 }
 
 // another is a credential of another partner.
-func (s *stand) another(env credential.Environment, scopes string) signer {
+func (s *testServer) another(env credential.Environment, scopes string) signer {
 	s.Helper()
 	p, err := s.operator.CreatePartner(s.Context(), "Another Registrar", credential.DefaultTerms())
 	if err != nil {
@@ -209,13 +209,13 @@ type request struct {
 	nonce               string
 }
 
-// get and post are requests with a fresh nonce at the stand's time.
-func (s *stand) get(target string) request {
+// get and post are requests with a fresh nonce at the server's time.
+func (s *testServer) get(target string) request {
 	path, query, _ := strings.Cut(target, "?")
 	return request{method: "GET", path: path, query: query, by: s.key, at: s.clock.Now(), nonce: uuid.NewString()}
 }
 
-func (s *stand) post(path, body string) request {
+func (s *testServer) post(path, body string) request {
 	r := s.get(path)
 	r.method, r.body = "POST", body
 	return r
@@ -313,7 +313,7 @@ func (a answer) fields() string {
 	return strings.Join(names, ",")
 }
 
-func (s *stand) send(r request) answer {
+func (s *testServer) send(r request) answer {
 	s.Helper()
 	a, err := s.try(r)
 	if err != nil {
@@ -322,7 +322,7 @@ func (s *stand) send(r request) answer {
 	return a
 }
 
-func (s *stand) try(r request) (answer, error) {
+func (s *testServer) try(r request) (answer, error) {
 	return exchange(s.http.Client(), r.build(context.Background(), s.http.URL))
 }
 
@@ -342,7 +342,7 @@ func exchange(c *http.Client, r *http.Request) (answer, error) {
 }
 
 // want sends a request that must be answered with the status, and with the code where it is an error.
-func (s *stand) want(r request, status int, code fault.Code) answer {
+func (s *testServer) want(r request, status int, code fault.Code) answer {
 	s.Helper()
 	a := s.send(r)
 	if a.status != status || a.code() != code {
@@ -355,19 +355,19 @@ func (s *stand) want(r request, status int, code fault.Code) answer {
 }
 
 // ok sends a request that must succeed.
-func (s *stand) ok(r request, status int) answer {
+func (s *testServer) ok(r request, status int) answer {
 	s.Helper()
 	return s.want(r, status, "")
 }
 
 const orderBody = `{"domain":"brewhaven.example","expected_price":9900,"currency":"USD","buyer":{"email":"a@b.example"}}`
 
-func (s *stand) order(body string) request {
+func (s *testServer) order(body string) request {
 	return s.post(root+"/orders", body).keyed(uuid.NewString())
 }
 
-// exec runs a statement on the stand's database.
-func (s *stand) exec(query string, args ...any) error {
+// exec runs a statement on the server's database.
+func (s *testServer) exec(query string, args ...any) error {
 	return s.db.Tx(s.Context(), func(tx store.Tx) error {
 		_, err := tx.Exec(s.Context(), query, args...)
 		return err
@@ -375,7 +375,7 @@ func (s *stand) exec(query string, args ...any) error {
 }
 
 // count is the number that a query selects.
-func (s *stand) count(query string, args ...any) (n int) {
+func (s *testServer) count(query string, args ...any) (n int) {
 	s.Helper()
 	if err := s.db.Read(s.Context(), func(tx store.Tx) error { return tx.QueryRow(s.Context(), query, args...).Scan(&n) }); err != nil {
 		s.Fatal(err)
@@ -383,8 +383,8 @@ func (s *stand) count(query string, args ...any) (n int) {
 	return n
 }
 
-// sweep removes what is over by the stand's clock.
-func (s *stand) sweep() {
+// sweep removes what is over by the server's clock.
+func (s *testServer) sweep() {
 	s.Helper()
 	if err := sweep.New(sweep.Config{DB: s.db, Rules: slices.Concat(Retention(), admission.Retention()), Now: s.clock.Now}).Pass(s.Context()); err != nil {
 		s.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // given makes a credential of the sandbox with the secret of a vector.
-func (s *stand) given(secret string) signer {
+func (s *testServer) given(secret string) signer {
 	s.Helper()
 	key := s.credential(s.partner.ID, market.Sandbox, strings.Join(credential.Scopes, ","))
 	sealed := testKeys().Seal([]byte(secret), credential.SecretContext(key.key, 1))
@@ -41,7 +41,7 @@ func vectorRequest(t testing.TB, v signaturetest.Vector, by signer) request {
 // of all goes over the wire: that takes time, and shows nothing more.
 func TestVectorsOverTheWire(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	s.clock.set(time.Unix(1_760_000_000, 0))
 	for _, v := range signaturetest.Vectors(t) {
 		by := s.given(v.Secret)

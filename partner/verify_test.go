@@ -21,9 +21,9 @@ import (
 )
 
 // What is wrong with a request is told in the order of the contract.
-func TestDoor(t *testing.T) {
+func TestRefusalOrder(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	good := func() request { return s.get(root + "/availability?domain=brewhaven.example") }
 	order := func() request { return s.order(orderBody) }
 	live := s.credential(s.partner.ID, market.Live, "search,buy")
@@ -79,7 +79,7 @@ func TestDoor(t *testing.T) {
 
 		{"an unknown path, unsigned", s.get(root+"/nothing").with(signature.HeaderSignature, "v1=00"), 401, fault.InvalidSignature},
 		{"an unknown path", s.get(root + "/nothing"), 404, fault.NotFound},
-		{"an unknown path beside the version", s.get("/api/partner/v2/orders"), 404, fault.NotFound},
+		{"an unknown path openSecond the version", s.get("/api/partner/v2/orders"), 404, fault.NotFound},
 		{"a path that would be cleaned", s.get(root + "//orders"), 404, fault.NotFound},
 		{"a path with dots", s.get(root + "/x/../orders"), 404, fault.NotFound},
 		{"a slash at the end", s.get(root + "/orders/"), 404, fault.NotFound},
@@ -129,7 +129,7 @@ func TestDoor(t *testing.T) {
 // A header that is given twice is not there once.
 func TestHeadersOnce(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	for _, name := range []string{signature.HeaderKeyID, signature.HeaderTimestamp, signature.HeaderNonce, signature.HeaderSignature} {
 		r := s.get(root+"/orders").build(t.Context(), s.http.URL)
 		r.Header.Add(name, r.Header.Get(name))
@@ -147,7 +147,7 @@ func TestHeadersOnce(t *testing.T) {
 // A path is signed as it was sent, not as it would be cleaned: a signature over another spelling does not hold.
 func TestPathAsSent(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	r := s.get(root + "/orders")
 	signed := r.canonical()
 	for _, path := range []string{root + "/%6Frders", root + "//orders", root + "/./orders"} {
@@ -161,7 +161,7 @@ func TestPathAsSent(t *testing.T) {
 // never does.
 func TestCanonicalStringIsShown(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	live := s.credential(s.partner.ID, market.Live, "search")
 	shown := func(a answer) string {
 		e, _ := a.json["error"].(map[string]any)
@@ -187,7 +187,7 @@ func TestCanonicalStringIsShown(t *testing.T) {
 // and not who sends well from the same address.
 func TestUnsignedBudget(t *testing.T) {
 	t.Parallel()
-	s := lite(t, limited, func(s *setting) {
+	s := openSQLite(t, limited, func(s *options) {
 		s.limits = middleware.NewLimits(map[op.Class]middleware.Quota{op.Unsigned: {Anonymous: 120, SignedIn: 120}}, s.clock.Now)
 	})
 	bad := func() request { return s.get(root+"/orders").with(signature.HeaderSignature, "v1=00") }
@@ -212,7 +212,7 @@ func TestUnsignedBudget(t *testing.T) {
 // A secret is changed without a gap: for a while both sign.
 func TestTwoSecrets(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	first := s.key
 	issued, err := s.operator.RotateSecret(t.Context(), first.key, time.Hour)
 	if err != nil || issued.KeyID != first.key {
@@ -238,7 +238,7 @@ func TestTwoSecrets(t *testing.T) {
 // What an operator ends, elsewhere, is refused within two seconds, and comes back where it can.
 func TestEndedSoon(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		r := func() request { return s.get(root + "/orders") }
 		s.ok(r(), 200)
 		if err := s.operator.Suspend(t.Context(), s.partner.ID, "unpaid"); err != nil {
@@ -267,9 +267,9 @@ func digestOf(body []byte) func(bool) ([sha256.Size]byte, error) {
 	return func(bool) ([sha256.Size]byte, error) { return sha256.Sum256(body), nil }
 }
 
-// Nothing that is sent makes the door fail, and nothing unsigned gets through.
+// Nothing that is sent makes the verification fail, and nothing unsigned gets through.
 func FuzzVerify(f *testing.F) {
-	s := lite(f)
+	s := openSQLite(f)
 	f.Add("GET", root+"/orders", "a=%20", s.key.key, "1795262400", "0123456789abcdef", "v1=00", []byte("{}"))
 	f.Add("post", "/", "%zz", "nw_live_x", "-1", "\x00", "", []byte(nil))
 	f.Fuzz(func(t *testing.T, method, path, query, key, at, nonce, sig string, body []byte) {
@@ -283,9 +283,9 @@ func FuzzVerify(f *testing.F) {
 }
 
 // What is not verified is not admitted, and no operation runs for nobody.
-func TestNobody(t *testing.T) {
+func TestUnverifiedRequests(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	if err := s.api.Admit(httptest.NewRequest("GET", "/", nil), nil, http.Header{}); err == nil {
 		t.Error("admitted")
 	}

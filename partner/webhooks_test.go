@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/market"
 )
 
-func loopback(s *setting) {
+func loopback(s *options) {
 	s.Webhooks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
@@ -63,7 +63,7 @@ func (r *receiver) next(t *testing.T) delivered {
 // What happens to an order is delivered, signed, and can be read again.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		r := newReceiver(t)
 		s.want(s.get(webhooks), 404, fault.NotFound)
 		s.want(s.post(webhooks+"/test", ""), 404, fault.NotFound)
@@ -137,7 +137,7 @@ func TestWebhooks(t *testing.T) {
 }
 
 // deliveredTo waits until so many events are delivered, the first of them after so many attempts.
-func (s *stand) deliveredTo(events, attempts int) (deliveries []map[string]any) {
+func (s *testServer) deliveredTo(events, attempts int) (deliveries []map[string]any) {
 	s.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		deliveries = objects(s.ok(s.get(webhooks+"/deliveries?status=delivered"), 200), "deliveries")
@@ -151,7 +151,7 @@ func (s *stand) deliveredTo(events, attempts int) (deliveries []map[string]any) 
 
 func TestWebhooksRefuse(t *testing.T) {
 	t.Parallel()
-	s := lite(t)
+	s := openSQLite(t)
 	for _, test := range []struct{ body, field string }{
 		{`{"url":"http://partner.example/hook","secret":"0123456789abcdef"}`, "url"},
 		{`{"url":"https://127.0.0.1/hook","secret":"0123456789abcdef"}`, "url"},
@@ -174,7 +174,7 @@ func TestWebhooksRefuse(t *testing.T) {
 // Events are paged by what was seen last, and nothing is missed or told twice.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		order := s.ok(s.order(orderBody), 201).text("public_id")
 		for range 3 {
 			s.ok(s.post(root+"/sandbox/orders/"+order+"/advance", ""), 200)

@@ -7,9 +7,9 @@ import (
 )
 
 // A partner's day, from the search to the refund.
-func TestDay(t *testing.T) {
+func TestWorkflow(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		found := s.ok(s.get(root+"/domains/search?q=coffee"), 200)
 		t.Log(found.body)
 		s.ok(s.get(root+"/domains/brewhaven.example"), 200)
@@ -34,7 +34,7 @@ func TestDay(t *testing.T) {
 // Names that nobody can have are a mistake of the caller, not names that are not listed.
 func TestLabelsThatNobodyCanHave(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *stand) {
+	each(t, func(t *testing.T, s *testServer) {
 		for _, path := range []string{"/availability?domain=%F0%9F%98%80.example", "/pricing?domain=xn--e28h.example", "/domains/xn--e28h.example"} {
 			s.want(s.get(root+path), 400, fault.Validation)
 		}
