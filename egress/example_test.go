@@ -8,7 +8,7 @@ import (
 	"github.com/namewharf/namewharf/egress"
 )
 
-// A home page that a stranger names is fetched with two redirects within its registrable domain, 256 KiB and six seconds.
+// A home page at a URL from outside is fetched with two redirects within its registrable domain, 256 KiB and six seconds.
 func ExampleClient_Fetch() {
 	c := egress.New(egress.Config{
 		Redirects: egress.Redirects{Max: 2, SameSite: true},

@@ -522,7 +522,7 @@ func TestRepliesThatAreTooMuch(t *testing.T) {
 		}, true, Truncated},
 		"gzip that breaks off":    {func(c net.Conn) { io.WriteString(c, head+"Content-Encoding: gzip\r\n\r\n"+empty[:12]) }, true, Truncated},
 		"gzip that is none":       {func(c net.Conn) { io.WriteString(c, head+"Content-Encoding: gzip\r\n\r\nhello, world") }, true, Truncated},
-		"gzip nobody asked for":   {func(c net.Conn) { io.WriteString(c, head+"Content-Encoding: gzip\r\n\r\n"+bomb) }, false, Network},
+		"gzip that was not asked": {func(c net.Conn) { io.WriteString(c, head+"Content-Encoding: gzip\r\n\r\n"+bomb) }, false, Network},
 		"another coding":          {func(c net.Conn) { io.WriteString(c, head+"Content-Encoding: br\r\n\r\nx") }, true, Network},
 		"a coding inside another": {func(c net.Conn) { io.WriteString(c, head+"Content-Encoding: gzip, gzip\r\n\r\nx") }, true, Network},
 		"gzip as it should be": {func(c net.Conn) {
@@ -631,7 +631,7 @@ func TestNoProxyAndNoSharedConnections(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNothing shows that no error's text repeats what a stranger chose or what stands at an address.
+// TestErrorsTellNothing shows that no error's text repeats text of the other side or describes what an address serves.
 func TestErrorsTellNothing(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestSlots shows that a key without room holds up nobody else, and that who waits longest goes first.
+// TestSlots shows that a key at its limit does not delay other keys, and that the longest-waiting goes first.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestSlots(t *testing.T) {
 			synctest.Wait()
 		}
 		wait("third a", "a", 2)
-		wait("first b", "b", 2) // has room, although one waits before it
+		wait("first b", "b", 2) // is below its limit, although one waits before it
 		if n := len(got); n != 1 || <-got != "first b" {
 			t.Fatalf("got %d slots, want the one for b", n)
 		}

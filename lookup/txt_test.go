@@ -42,7 +42,7 @@ func TestTXT(t *testing.T) {
 		what, label, name string
 		want              []string
 	}{
-		{"several values as they stand", "_proof", "cobaltpine.com", []string{`one="a\b"; two`, "two", "é"}},
+		{"several values unchanged", "_proof", "cobaltpine.com", []string{`one="a\b"; two`, "two", "é"}},
 		{"a value of several strings", "_proof", "cobaltpine.co.uk", []string{long}},
 		{"more than UDP holds", "_proof", "emberlane.org", many},
 		{"no such label", "_other", "cobaltpine.com", nil},
@@ -116,7 +116,7 @@ func TestTXTReplies(t *testing.T) {
 		{"the server after a silent one", []string{silent.LocalAddr().String(), server(dns.RcodeSuccess, `_proof.a.com. 60 IN TXT "there"`)}, []string{"there"}, false},
 		{"the server after a broken one", []string{server(dns.RcodeServerFailure), server(dns.RcodeNameError)}, nil, false},
 		{"an answer to another question", []string{other}, nil, true},
-		{"nobody to ask", nil, nil, true},
+		{"no server to ask", nil, nil, true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()

@@ -123,10 +123,10 @@ func TestLoadKeepsTheBookOnErrors(t *testing.T) {
 	}
 	prices := NewPrices(DefaultBook())
 	for name, path := range map[string]string{
-		"a file that is not there":       filepath.Join(dir, "none"),
-		"a directory":                    dir,
-		"a pipe that nobody ever writes": pipe,
-		"a file below a file":            filepath.Join(pipe, "x"),
+		"a file that is not there": filepath.Join(dir, "none"),
+		"a directory":              dir,
+		"a pipe without a writer":  pipe,
+		"a file below a file":      filepath.Join(pipe, "x"),
 	} {
 		if err := prices.Load(path); err == nil || prices.Book() != DefaultBook() || prices.Version() != 0 {
 			t.Errorf("%s: %v", name, err)

@@ -328,7 +328,7 @@ func TestReadTableRefuses(t *testing.T) {
 		"no source":                      strings.Replace(goodFacts, "  sources 1\n", "", 1),
 		"a source that is not there":     strings.Replace(goodFacts, "sources 1", "sources 2", 1),
 		"source numbers with a gap":      strings.Replace(goodFacts, "source 1", "source 2", 1),
-		"a source that nobody cites":     "source 1 https://b.example/\n" + strings.Replace(goodFacts, "source 1", "source 2", 1),
+		"a source that is not cited":     "source 1 https://b.example/\n" + strings.Replace(goodFacts, "source 1", "source 2", 1),
 		"a source twice":                 "source 1 https://a.example/\n" + strings.Replace(goodFacts, "source 1", "source 2", 1),
 		"a source that is no URL":        strings.Replace(goodFacts, "https://a.example/", "a.example", 1),
 		"an answer besides yes and no":   goodFacts + "rules\n  suffixes aa\n  dnssec maybe\n  sources 1\n",
