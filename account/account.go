@@ -32,6 +32,7 @@ type Account struct {
 	Email    string    // lower case, the domain in A-label form
 	Verified bool      // the person was shown to read mail at Email
 	Created  time.Time // UTC
+	Disabled time.Time // when the operator disabled it; zero: it may sign in
 }
 
 // A Mode says who may sign up.

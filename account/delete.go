@@ -172,7 +172,7 @@ func (a *Accounts) removeUnconfirmed(ctx context.Context, tx store.Tx, accountID
 func unconfirmed(ctx context.Context, tx store.Tx, over time.Time, rest string, args ...any) ([]accountRow, error) {
 	return store.Collect(ctx, tx, scanAccount, `
 		SELECT `+accountColumns+` FROM accounts a
-		WHERE verified = 0 AND created <= $1
+		WHERE verified = 0 AND disabled = 0 AND created <= $1
 			AND NOT EXISTS (SELECT 1 FROM account_sessions s WHERE s.account_id = a.id AND s.seen > $1)
 			AND NOT EXISTS (SELECT 1 FROM account_log l WHERE l.account_id = a.id AND l.at > $1 AND l.what = $2)
 			AND NOT EXISTS (SELECT 1 FROM account_tokens t WHERE t.account_id = a.id AND t.expires > $3) `+rest,

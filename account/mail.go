@@ -103,7 +103,7 @@ func (a *Accounts) requestMail(email string, from netip.Addr, l mailTemplate) er
 	}
 	a.queueMail(l, email, func(ctx context.Context) error {
 		row, found, err := a.lookup(ctx, "email", email)
-		if err != nil || !found {
+		if err != nil || !found || !row.Disabled.IsZero() {
 			return err
 		}
 		return a.send(ctx, row.Account, l, nil)

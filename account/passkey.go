@@ -206,6 +206,9 @@ func (a *Accounts) FinishLogin(ctx context.Context, flow string, response []byte
 	if err != nil {
 		return Account{}, err
 	}
+	if !who.Disabled.IsZero() {
+		return Account{}, errPasskey()
+	}
 	_, used, err := a.passkeys.ValidatePasskeyLogin(func(_, _ []byte) (webauthn.User, error) { return who, nil }, f.Data, parsed)
 	if err != nil {
 		a.logLater(Entry{AccountID: who.ID, What: SignInFailed, Detail: "with a passkey", From: from})

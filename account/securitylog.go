@@ -32,6 +32,8 @@ const (
 	DataExported     Event = "data_exported"
 	AppConnected     Event = "app_connected"
 	AppRevoked       Event = "app_revoked"
+	Disabled         Event = "disabled" // by the operator
+	Enabled          Event = "enabled"
 )
 
 var eventTexts = map[Event]string{
@@ -53,6 +55,8 @@ var eventTexts = map[Event]string{
 	DataExported:     "The data of the account was exported",
 	AppConnected:     "An app was connected",
 	AppRevoked:       "An app was disconnected",
+	Disabled:         "The account was disabled by the operator",
+	Enabled:          "The account was enabled again",
 }
 
 // Text is the event in a sentence for the account's owner.

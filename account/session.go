@@ -39,7 +39,8 @@ type Session struct {
 
 // StartSession signs a browser in and returns the token for its cookie, which is not to be had again. Every sign-in
 // starts another session, whatever the browser brought; the caller ends the one it had with [Accounts.EndSession]. It fails with
-// [fault.RateLimited] where very many were started from the address or its network.
+// [fault.RateLimited] where very many were started from the address or its network, and with [fault.NotFound] where the
+// account was deleted or disabled since.
 func (a *Accounts) StartSession(ctx context.Context, accountID string, from netip.Addr, userAgent string) (token string, _ Session, err error) {
 	return a.StartSessionSince(ctx, accountID, a.now(), from, userAgent)
 }
@@ -62,7 +63,7 @@ func (a *Accounts) StartSessionSince(ctx context.Context, accountID string, auth
 		if err != nil {
 			return err
 		}
-		if !found {
+		if !found || !row.Disabled.IsZero() {
 			return errNoAccount()
 		}
 		s.Email, s.Verified = row.Email, row.Verified

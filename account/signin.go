@@ -72,7 +72,7 @@ func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, f
 	case fresh:
 		a.mailBrowserToken(row.Account, verifyMail, digested)
 		return Pending{row.Account, browser}, nil
-	case had.ID != "" && !had.Verified:
+	case had.ID != "" && !had.Verified && had.Disabled.IsZero():
 		a.mailToken(had.Account, pendingMail)
 	default:
 		a.mailNotice(email, repeatedMail)
@@ -112,7 +112,7 @@ func (a *Accounts) errSignIn() error {
 }
 
 // SignIn returns the account of an address and password; the caller starts a session for it. A wrong password and an
-// unknown address fail alike with [fault.AuthenticationRequired] and take the same time; so does, with
+// unknown address fail alike with [fault.AuthenticationRequired] and take the same time; so does the right password of an account that is disabled, and, with
 // [Config.VerifyFirst], the right password of an address that is not verified: who signs up with the address of somebody
 // else does not learn whether it had an account. Nothing is mailed. After failures an attempt is answered late, up to 5
 // seconds, but it is always looked at, unless so many wait from one address that it fails with [fault.RateLimited].
@@ -125,7 +125,7 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 		return Account{}, a.errSignIn()
 	}
 	password = normalizePassword(password)
-	row, err := a.checkCredentials(ctx, email, password, from, func(row accountRow) bool { return row.Verified || !a.cfg.VerifyFirst })
+	row, err := a.checkCredentials(ctx, email, password, from, func(row accountRow) bool { return row.Disabled.IsZero() && (row.Verified || !a.cfg.VerifyFirst) })
 	if fault.Is(err, fault.AuthenticationRequired) {
 		err = a.errSignIn()
 	}

@@ -18,12 +18,12 @@ type accountRow struct {
 	handle   []byte
 }
 
-const accountColumns = `id, email, verified, password, handle, created`
+const accountColumns = `id, email, verified, password, handle, created, disabled`
 
 func (r *accountRow) scan(row scanner) error {
-	var verified, created int64
-	err := row.Scan(&r.ID, &r.Email, &verified, &r.password, &r.handle, &created)
-	r.Verified, r.Created = verified != 0, store.Time(created)
+	var verified, created, disabled int64
+	err := row.Scan(&r.ID, &r.Email, &verified, &r.password, &r.handle, &created, &disabled)
+	r.Verified, r.Created, r.Disabled = verified != 0, store.Time(created), store.Time(disabled)
 	return err
 }
 
@@ -73,7 +73,7 @@ func insertAccount(ctx context.Context, tx store.Tx, r accountRow, now time.Time
 	if r.Verified {
 		verified = store.Micros(now)
 	}
-	n, err := tx.Exec(ctx, `INSERT INTO accounts (`+accountColumns+`) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING`,
+	n, err := tx.Exec(ctx, `INSERT INTO accounts (`+accountColumns+`) VALUES ($1, $2, $3, $4, $5, $6, 0) ON CONFLICT (email) DO NOTHING`,
 		r.ID, r.Email, verified, r.password, r.handle, store.Micros(r.Created))
 	if err != nil {
 		return false, fmt.Errorf("store an account: %w", err)

@@ -109,7 +109,7 @@ func (a *Accounts) use(ctx context.Context, tx store.Tx, token string, purposes 
 		return accountRow{}, p, nil
 	}
 	row, found, err := findTx(ctx, tx, "id", accountID.String)
-	if err == nil && !found {
+	if err == nil && (!found || !row.Disabled.IsZero()) {
 		err = errLink()
 	}
 	return row, p, err
@@ -171,11 +171,14 @@ func (a *Accounts) useOnce(ctx context.Context, fn func(store.Tx) (accountRow, e
 }
 
 // Link returns a one-time sign-in address for the operator to hand over, good for a day. It fails with
-// [fault.NotFound].
+// [fault.NotFound], and with [fault.Conflict] on an account that is disabled.
 func (a *Accounts) Link(ctx context.Context, email string) (string, error) {
 	found, err := a.Find(ctx, email)
 	if err != nil {
 		return "", err
+	}
+	if !found.Disabled.IsZero() {
+		return "", fault.New(fault.Conflict, "the account is disabled").WithHint("enable it first")
 	}
 	address, err := a.link(ctx, byOperator, found.ID)
 	if err != nil {

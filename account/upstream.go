@@ -315,7 +315,7 @@ func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, qu
 		return Arrival{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
 	}
 	if query.Has("error") {
-		return Arrival{}, fault.New(fault.Forbidden, "the sign-in at %s was not completed", u.Name)
+		return Arrival{}, errDeclined(u)
 	}
 	who, err := u.redeem(ctx, query.Get("code"), f.Data)
 	if err != nil {
@@ -338,6 +338,10 @@ func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, qu
 		came.Authenticated = who.signedIn
 	}
 	return came, nil
+}
+
+func errDeclined(u *upstream) error {
+	return fault.New(fault.Forbidden, "the sign-in at %s was not completed", u.Name)
 }
 
 // redeem exchanges the code and checks the ID token.
@@ -398,6 +402,9 @@ func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who ide
 		if row, linked, err = a.attach(ctx, tx, u, who, f, from); err != nil {
 			return accountRow{}, false, err
 		}
+	}
+	if !row.Disabled.IsZero() {
+		return accountRow{}, false, errDeclined(u)
 	}
 	return row, linked, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "at " + u.Name, From: from})
 }

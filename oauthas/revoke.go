@@ -155,7 +155,12 @@ func errNoGrant() error { return fault.New(fault.NotFound, "there is no such gra
 // RemoveAll is [Server.RevokeAll] for an account that is deleted: nothing of it is kept, not even the codes that would
 // betray that they are used again.
 func (s *Server) RemoveAll(ctx context.Context, tx store.Tx, accountID string) error {
-	if err := s.RevokeAll(ctx, tx, accountID); err != nil {
+	return RemoveAccount(ctx, tx, accountID, s.cfg.Now())
+}
+
+// RemoveAccount is [Server.RemoveAll] for a program that serves nothing.
+func RemoveAccount(ctx context.Context, tx store.Tx, accountID string, now time.Time) error {
+	if err := RevokeAccount(ctx, tx, accountID, now); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM oauth_codes WHERE account_id = $1`, accountID); err != nil {
@@ -168,7 +173,12 @@ func (s *Server) RemoveAll(ctx context.Context, tx store.Tx, accountID string) e
 // password changes. Tokens that were checked within [Staleness] are accepted until that is over; to end them at once
 // in this process, call [Server.Forget] after the commit.
 func (s *Server) RevokeAll(ctx context.Context, tx store.Tx, accountID string) error {
-	if err := deleteAccountState(ctx, tx, accountID, s.cfg.Now()); err != nil {
+	return RevokeAccount(ctx, tx, accountID, s.cfg.Now())
+}
+
+// RevokeAccount is [Server.RevokeAll] for a program that serves nothing.
+func RevokeAccount(ctx context.Context, tx store.Tx, accountID string, now time.Time) error {
+	if err := deleteAccountState(ctx, tx, accountID, now); err != nil {
 		return fmt.Errorf("revoke all grants: %w", err)
 	}
 	return nil

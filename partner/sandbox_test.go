@@ -296,6 +296,44 @@ func TestOperatorRefuses(t *testing.T) {
 	}
 }
 
+// A partner has credentials for LIVE once it is approved (section 1 of the contract: "production is enabled after
+// approval"), and for the sandbox before.
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *testServer) {
+		ctx, o := t.Context(), s.operator
+		if _, err := o.CreateCredential(ctx, s.partner.ID, market.Live, "search"); !fault.Is(err, fault.Conflict) {
+			t.Errorf("LIVE before approval: got %v, want %s", err, fault.Conflict)
+		}
+		for range 2 {
+			if err := o.Approve(ctx, s.partner.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		issued, err := o.CreateCredential(ctx, s.partner.ID, market.Live, "search")
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := s.get("/api/partner/v1/availability?domain=brewhaven.example")
+		asked.by = signer{issued.KeyID, issued.Secret}
+		s.ok(asked, 200)
+		p, err := o.Partner(ctx, s.partner.ID)
+		if err != nil || p.Approved.IsZero() {
+			t.Errorf("got %+v, %v; want a time of approval", p, err)
+		}
+		lines, err := o.Audit(ctx, audit.Filter{Action: "partner.approve", Limit: 10})
+		if err != nil || len(lines) != 1 {
+			t.Errorf("the audit log has %d lines, %v; want 1", len(lines), err)
+		}
+		if err := o.Approve(ctx, "prt_nobody"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("approve nobody: got %v", err)
+		}
+		if _, err := o.Partner(ctx, "prt_nobody"); !fault.Is(err, fault.NotFound) {
+			t.Errorf("show nobody: got %v", err)
+		}
+	})
+}
+
 // The sandbox's own operations need the scope of what they move and show: with one for the inventory alone an order was
 // cancelled, and its answer told who the buyer was.
 func TestSandboxScopes(t *testing.T) {

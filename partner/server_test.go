@@ -179,6 +179,11 @@ func limited(s *options) { s.NoLimits = false }
 
 func (s *testServer) credential(partner string, env credential.Environment, scopes string) signer {
 	s.Helper()
+	if env == market.Live {
+		if err := s.operator.Approve(s.Context(), partner); err != nil {
+			s.Fatal(err)
+		}
+	}
 	issued, err := s.operator.CreateCredential(s.Context(), partner, env, scopes)
 	if err != nil {
 		s.Fatal(err)

@@ -17,10 +17,15 @@ const shownSelling = 5
 // caller, as when the account is deleted; afterwards call [Portfolio.Refresh]. Offers that ended are kept, under the
 // account's ID. It fails with [fault.Conflict] while a name of the account is being sold: buyer and seller wait for it.
 func (p *Portfolio) RemoveAll(ctx context.Context, tx store.Tx, account string) error {
-	if err := p.cfg.Market.WithdrawAll(ctx, tx, account); err != nil { // first, so that none is sold from here on
+	return RemoveAll(ctx, tx, p.cfg.Market, account)
+}
+
+// RemoveAll is [Portfolio.RemoveAll] for a program that serves nothing.
+func RemoveAll(ctx context.Context, tx store.Tx, m Market, account string) error {
+	if err := m.WithdrawAll(ctx, tx, account); err != nil { // first, so that none is sold from here on
 		return fault.Wrap("withdraw all offers", err)
 	}
-	selling, err := p.cfg.Market.Selling(ctx, tx, account)
+	selling, err := m.Selling(ctx, tx, account)
 	if err != nil {
 		return fault.Wrap("look for sales under way", err)
 	}

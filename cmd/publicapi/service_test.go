@@ -60,6 +60,9 @@ func newCounter(t *testing.T, cfg store.Config, names int) *counter {
 	if c.partner, err = operator.CreatePartner(t.Context(), "Example Registrar", credential.DefaultTerms()); err != nil {
 		t.Fatal(err)
 	}
+	if err := operator.Approve(t.Context(), c.partner.ID); err != nil {
+		t.Fatal(err)
+	}
 	if c.by, err = operator.CreateCredential(t.Context(), c.partner.ID, market.Live, strings.Join(credential.Scopes, ",")); err != nil {
 		t.Fatal(err)
 	}

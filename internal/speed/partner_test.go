@@ -88,6 +88,9 @@ func (s *shop) stock(b *testing.B, cfg store.Config, keyFile string, names int) 
 	if err != nil {
 		b.Fatal(err)
 	}
+	if err := operator.Approve(b.Context(), p.ID); err != nil {
+		b.Fatal(err)
+	}
 	if s.by, err = operator.CreateCredential(b.Context(), p.ID, market.Live, strings.Join(credential.Scopes, ",")); err != nil {
 		b.Fatal(err)
 	}

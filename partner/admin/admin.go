@@ -63,6 +63,7 @@ type Partner struct {
 	Terms     credential.Terms
 	Created   time.Time
 	Suspended time.Time // zero: it is not
+	Approved  time.Time // for credentials of LIVE; zero: it is not
 }
 
 const maxPartnerName = 200 // characters
@@ -144,6 +145,44 @@ func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms credent
 	return fault.Wrap("change terms", err)
 }
 
+// Partner is the partner with the id. It fails with [fault.NotFound].
+func (o *Operator) Partner(ctx context.Context, id string) (Partner, error) {
+	all, err := o.Partners(ctx)
+	if err != nil {
+		return Partner{}, err
+	}
+	at := slices.IndexFunc(all, func(p Partner) bool { return p.ID == id })
+	if at < 0 {
+		return Partner{}, errNoPartner()
+	}
+	return all[at], nil
+}
+
+// Approve allows a partner credentials for LIVE. One that is approved stays so. It fails with [fault.NotFound].
+func (o *Operator) Approve(ctx context.Context, partnerID string) error {
+	err := o.db.Tx(ctx, func(tx store.Tx) error {
+		approved, err := approvedAt(ctx, tx, partnerID)
+		if err != nil || !approved.IsZero() {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE partners SET approved_at = $1 WHERE id = $2`, store.Micros(o.now()), partnerID); err != nil {
+			return err
+		}
+		return o.by.Record(ctx, tx, "partner.approve", partnerID, nil)
+	})
+	return fault.Wrap("approve a partner", err)
+}
+
+// approvedAt is when a partner was approved, zero if it is not. It fails with [fault.NotFound].
+func approvedAt(ctx context.Context, tx store.Tx, partnerID string) (time.Time, error) {
+	var at int64
+	err := tx.QueryRow(ctx, `SELECT approved_at FROM partners WHERE id = $1`, partnerID).Scan(&at)
+	if store.IsNoRows(err) {
+		return time.Time{}, errNoPartner()
+	}
+	return store.Time(at), err
+}
+
 // Suspend refuses all credentials of a partner until [Operator.Resume]. It fails with [fault.NotFound].
 func (o *Operator) Suspend(ctx context.Context, partnerID, reason string) error {
 	return o.suspend(ctx, "partner.suspend", partnerID, reason, store.Micros(o.now()))
@@ -178,6 +217,10 @@ func (o *Operator) change(ctx context.Context, action, subject, reason string, m
 }
 
 func errNoPartner() error { return fault.New(fault.NotFound, "there is no such partner") }
+func errNotApproved() error {
+	return fault.New(fault.Conflict, "the partner is not approved for LIVE").WithHint("approve it first; the sandbox needs no approval")
+}
+
 func errNoCredential() error {
 	return fault.New(fault.NotFound, "there is no such credential, or it is revoked")
 }
@@ -194,7 +237,7 @@ type Credential struct {
 }
 
 // CreateCredential makes a credential with the scopes, separated by commas or spaces. It fails with [fault.NotFound] and
-// [fault.Validation].
+// [fault.Validation], and with [fault.Conflict] for LIVE while the partner is not approved.
 func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env credential.Environment, scopes string) (signature.Credential, error) {
 	given, err := credential.ParseScopes(scopes)
 	if err != nil {
@@ -207,6 +250,13 @@ func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env c
 	issued := signature.Credential{KeyID: store.NewID(prefix), Secret: credential.NewSecret(env)}
 	c := Credential{KeyID: issued.KeyID, Partner: partnerID, Environment: env, Scopes: given, Created: o.now()}
 	err = o.db.Tx(ctx, func(tx store.Tx) error {
+		approved, err := approvedAt(ctx, tx, partnerID)
+		if err != nil {
+			return err
+		}
+		if env == market.Live && approved.IsZero() {
+			return errNotApproved()
+		}
 		if err := insertCredential(ctx, tx, c); err != nil {
 			return err
 		}
@@ -215,11 +265,8 @@ func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env c
 		}
 		return o.by.Record(ctx, tx, "credential.create", c.KeyID, map[string]any{"partner": partnerID, "environment": env, "scopes": given})
 	})
-	if store.IsForeignKey(err) {
-		return signature.Credential{}, errNoPartner()
-	}
 	if err != nil {
-		return signature.Credential{}, fmt.Errorf("create a credential: %w", err)
+		return signature.Credential{}, fault.Wrap("create a credential", err)
 	}
 	return issued, nil
 }

@@ -14,8 +14,8 @@ func insertPartner(ctx context.Context, tx store.Tx, p Partner) error {
 	r := p.Terms.Rates
 	_, err := tx.Exec(ctx, `
 		INSERT INTO partners (id, name, review_limit_cents, service_bp, partner_bp, broker_bp, referral_bp, sandbox_ahead,
-			created_at, suspended_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0)`,
+			created_at, suspended_at, approved_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, 0)`,
 		p.ID, p.Name, p.Terms.ReviewLimitCents, r.Service, r.Partner, r.Broker, r.Referral, store.Micros(p.Created))
 	return err
 }
@@ -28,14 +28,14 @@ func updateTerms(ctx context.Context, tx store.Tx, id string, t credential.Terms
 
 func selectPartners(ctx context.Context, tx store.Tx) ([]Partner, error) {
 	scan := func(rows *sql.Rows) (p Partner, err error) {
-		var created, suspended int64
+		var created, suspended, approved int64
 		r := &p.Terms.Rates
-		err = rows.Scan(&p.ID, &p.Name, &p.Terms.ReviewLimitCents, &r.Service, &r.Partner, &r.Broker, &r.Referral, &created, &suspended)
-		p.Created, p.Suspended = store.Time(created), store.Time(suspended)
+		err = rows.Scan(&p.ID, &p.Name, &p.Terms.ReviewLimitCents, &r.Service, &r.Partner, &r.Broker, &r.Referral, &created, &suspended, &approved)
+		p.Created, p.Suspended, p.Approved = store.Time(created), store.Time(suspended), store.Time(approved)
 		return p, err
 	}
 	return store.Collect(ctx, tx, scan, `
-		SELECT id, name, review_limit_cents, service_bp, partner_bp, broker_bp, referral_bp, created_at, suspended_at
+		SELECT id, name, review_limit_cents, service_bp, partner_bp, broker_bp, referral_bp, created_at, suspended_at, approved_at
 		FROM partners ORDER BY id`)
 }
 

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ErrStoreExists is returned by [Restore] where there is a store that it was not told to replace.
+var ErrStoreExists = errors.New("there is a store")
+
+// RestoreConfig says what [Restore] makes of what.
+type RestoreConfig struct {
+	Backup    string           // file of [DB.Backup]
+	Dir       string           // directory of the embedded store, created with mode 0700
+	Overwrite bool             // replace the store that is there
+	Now       func() time.Time // nil: time.Now
+	Logger    *slog.Logger     // nil: nothing is logged
+}
+
+// A Restored says what [Restore] did.
+type Restored struct {
+	Schema   int64  // version of the backup's schema, which the next [Open] brings up to date
+	Replaced string // where the file of the store that was there is now; empty: there was none
+}
+
+// Restore makes the embedded store from a backup. The backup is read from end to end before anything is changed: it fails
+// on one that is damaged, is no store, or is newer than this program. It fails with [ErrStoreExists] where there is a store
+// and Overwrite is not set, and where a program has that store open. The store that was there is renamed, not removed.
+func Restore(ctx context.Context, cfg RestoreConfig) (Restored, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	schema, err := checkBackup(ctx, cfg.Backup)
+	if err != nil {
+		return Restored{}, fmt.Errorf("the backup %s: %w", cfg.Backup, err)
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return Restored{}, err
+	}
+	l := &lite{dir: dir}
+	info, err := os.Stat(l.path())
+	exists := err == nil && info.Size() > 0
+	if exists && !cfg.Overwrite {
+		return Restored{}, fmt.Errorf("%w in %s", ErrStoreExists, shown(cfg.Dir, dir))
+	}
+	if err := prepareDir(dir, cfg.Logger); err != nil {
+		return Restored{}, err
+	}
+	unlock, err := l.lock(ctx) // programs that start meanwhile wait
+	if err != nil {
+		return Restored{}, err
+	}
+	defer unlock()
+	done := Restored{Schema: schema}
+	partial := l.path() + ".partial"
+	defer os.Remove(partial)
+	if err := copyFile(cfg.Backup, partial); err != nil {
+		return Restored{}, err
+	}
+	if err := verify(ctx, partial); err != nil {
+		return Restored{}, fmt.Errorf("the copy is damaged: %w", err)
+	}
+	if exists {
+		if err := l.release(ctx); err != nil {
+			return Restored{}, err
+		}
+		done.Replaced = l.path() + ".replaced-" + cfg.Now().UTC().Format("20060102T150405Z")
+		if err := moveAside(l.path(), done.Replaced); err != nil {
+			return Restored{}, err
+		}
+	}
+	if err := os.Rename(partial, l.path()); err != nil {
+		return Restored{}, err
+	}
+	return done, syncDir(dir)
+}
+
+// checkBackup reads a backup from end to end and returns the version of its schema.
+func checkBackup(ctx context.Context, path string) (schema int64, err error) {
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		return 0, errors.New("it is the file of a store in use, not a backup: there is a -wal beside it")
+	}
+	if err := verify(ctx, path); err != nil {
+		return 0, err
+	}
+	db, err := liteDB(path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	schema, newest, err := versions(ctx, db, SQLite)
+	switch {
+	case err != nil:
+		return 0, err
+	case schema == 0:
+		return 0, errors.New("it is a database, but not one of this service")
+	case schema > newest:
+		return 0, fmt.Errorf("its schema %d is newer than this program's %d: update the program", schema, newest)
+	}
+	return schema, nil
+}
+
+// release takes the log of the store into its file and makes sure that no program has it open, which keeps the journal in
+// its mode. A store that is damaged is left as it is.
+func (l *lite) release(ctx context.Context) error {
+	db, err := liteDB(l.path(), url.Values{"_pragma": {"busy_timeout(0)"}})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var mode string
+	err = db.QueryRowContext(ctx, `PRAGMA journal_mode = DELETE`).Scan(&mode)
+	switch {
+	case isDamage(err):
+		return nil
+	case IsRetryable(err), err == nil && mode != "delete":
+		return fmt.Errorf("a program has the store in %s open: stop it first", l.dir)
+	}
+	return err
+}
+
+// moveAside renames the file of a store, with its log where there is one.
+func moveAside(from, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return fmt.Errorf("%s exists", to)
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	for _, end := range []string{"-wal", "-shm"} {
+		if err := os.Rename(from+end, to+end); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFile copies a file to a new one that only its owner reads, and onto the disk.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
