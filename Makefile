@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test setup lint go outside bench build golden pictures clean
+.PHONY: help run test setup lint go outside bench build golden pictures man clean
 
 ADDR ?= 127.0.0.1:8080
 TOOL := go tool -modfile=tools.mod
@@ -49,5 +49,8 @@ golden: ## rewrite golden files, generated pages and the diagram after an intend
 pictures: ## take the pictures of docs/pages.md again, with chromium
 	go test ./serve/pages -run TestInABrowser -pictures
 
+man: ## write the manual pages of operator into dist/man
+	go run -tags man ./cmd/operator man dist/man
+
 clean: ## remove what was built
-	rm -rf bin node_modules
+	rm -rf bin dist node_modules

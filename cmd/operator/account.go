@@ -2,65 +2,124 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/namewharf/namewharf/account"
-	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/tools"
 )
 
-func accountFlags(fs *flag.FlagSet, o *options) {
-	fs.StringVar(&o.email, "email", "", "`address` of the account")
-	fs.StringVar(&o.baseURL, "base-url", "http://127.0.0.1:8080", "public `URL` of the service, the prefix of links")
+// accountCommands are about who signs in.
+func (p *program) accountCommands() *cobra.Command {
+	return group("accounts", "account", "Who signs in",
+		p.command(createAccount, &cobra.Command{
+			Use: "create", Short: "Make an account; the password is the first line of standard input, or typed",
+			Long:    "Makes an account with the address -email, which counts as verified. The password is the first line of standard input, or is asked for at a terminal.",
+			Example: "  operator account create -email ada@names.example < password.txt",
+		}, emailFlag, baseURLFlag),
+		p.command(linkAccount, &cobra.Command{
+			Use: "link", Short: "Print a one-time sign-in link",
+			Long:    "Prints a sign-in link for the account with the address -email, for a person whose mail does not arrive. It works once within a day.",
+			Example: "  operator account link -email ada@names.example -base-url https://names.example",
+		}, emailFlag, baseURLFlag),
+		p.command(inviteAccount, &cobra.Command{
+			Use: "invite", Short: "Print a one-time sign-up link",
+			Long:    "Prints a sign-up link for a service with -signup invite. It works once within two weeks.",
+			Example: "  operator account invite -base-url https://names.example",
+		}, baseURLFlag),
+		p.command(listAccounts, &cobra.Command{
+			Use: "list", Short: "List accounts, the newest first",
+			Long:    "Lists accounts, the newest first. -email chooses those whose address contains a text, -status those that are active or disabled.",
+			Example: "  operator account list -email names.example -limit 100\n  operator account list -status disabled -json",
+		}, emailFlag, statusFlag("active or disabled"), limitFlag),
+		p.command(withAccount(showAccount), &cobra.Command{
+			Use: "show ACCOUNT", Short: "Show an account, with its sessions and its security log",
+			Long:    "Shows the account with an id or an e-mail address: how it signs in, its sessions, and the last entries of its security log.",
+			Example: "  operator account show ada@names.example",
+		}),
+		p.command(withAccount(disableAccount), &cobra.Command{
+			Use: "disable ACCOUNT", Short: "End all sessions and grants of an account, and refuse its sign-ins",
+			Long: "Ends all sessions, sign-in links and application grants of an account, and refuses to sign it in from then on, with the answer that a wrong password gets. " +
+				"Access tokens that were checked a moment ago are accepted for up to two seconds. Its names and offers stay. \"account enable\" undoes it; the person signs in again.",
+			Example: "  operator account disable ada@names.example -reason \"reported stolen\"",
+		}),
+		p.command(withAccount(enableAccount), &cobra.Command{
+			Use: "enable ACCOUNT", Short: "Let a disabled account sign in again",
+			Example: "  operator account enable ada@names.example",
+		}),
+		p.command(withAccount(deleteAccount), &cobra.Command{
+			Use: "delete ACCOUNT", Short: "Delete an account with all that is kept about it",
+			Long: "Deletes an account with its sessions, grants, passkeys, names and security log, as its owner could at /account; its offers are withdrawn. The address may sign up again. " +
+				"It is refused while the sale of one of its names is under way.",
+			Example: "  operator account delete acc_01k8h3v6e4 -reason \"asked for by letter\"",
+		}),
+	)
 }
 
 // maxPassword bounds what is read as a password; the rules for one are stricter.
 const maxPassword = 4 << 10
 
-// accounts opens the people of the store.
-func (d *desk) accounts(ctx context.Context) (*account.Accounts, error) {
-	db, err := d.open(ctx)
+// accounts opens the accounts of the store. The caller closes them.
+func (p *program) accounts(ctx context.Context) (*account.Accounts, error) {
+	db, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	people, err := account.New(ctx, account.Config{DB: db, BaseURL: d.baseURL, Now: time.Now, Unlimited: true, Audit: d.author()})
+	accounts, err := account.New(ctx, account.Config{
+		DB: db, BaseURL: cmp.Or(p.baseURL, defaultBaseURL), Now: time.Now, Unlimited: true, Audit: p.author(),
+		OnRevokeAll: func(ctx context.Context, tx store.Tx, id string) error {
+			return oauthas.RevokeAccount(ctx, tx, id, time.Now())
+		},
+		OnDelete: func(ctx context.Context, tx store.Tx, id string) error {
+			// The index of the market is not needed: running programs follow the change.
+			if err := portfolio.RemoveAll(ctx, tx, tools.MarketOf(nil, time.Now), id); err != nil {
+				return err
+			}
+			return oauthas.RemoveAccount(ctx, tx, id, time.Now())
+		},
+	})
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return people, nil
+	return accounts, nil
 }
 
 // needEmail says what is missing before a password is asked for.
-func (d *desk) needEmail() error {
-	if d.email == "" {
+func (p *program) needEmail() error {
+	if p.email == "" {
 		return usagef("-email is required")
 	}
 	return nil
 }
 
 // createAccount makes an account; its password is the first line of standard input.
-func createAccount(ctx context.Context, d *desk, _ []string) error {
-	if err := d.needEmail(); err != nil {
+func createAccount(ctx context.Context, p *program, _ []string) error {
+	if err := p.needEmail(); err != nil {
 		return err
 	}
-	password, err := d.readPassword()
+	password, err := p.readPassword()
 	if err != nil {
 		return err
 	}
-	people, err := d.accounts(ctx)
+	accounts, err := p.accounts(ctx)
 	if err != nil {
 		return err
 	}
-	defer people.Close()
-	created, err := people.Create(ctx, d.email, password)
+	defer accounts.Close()
+	created, err := accounts.Create(ctx, p.email, password)
 	if err != nil {
 		return plain(err)
 	}
@@ -68,21 +127,21 @@ func createAccount(ctx context.Context, d *desk, _ []string) error {
 		ID    string `json:"account_id"`
 		Email string `json:"email"`
 	}{created.ID, created.Email}
-	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "account\t%s\ne-mail\t%s\n", result.ID, result.Email) })
+	return p.print(result, func(w io.Writer) { fmt.Fprintf(w, "account\t%s\ne-mail\t%s\n", result.ID, result.Email) })
 }
 
 // readPassword reads a line, without showing it where a person types it.
-func (d *desk) readPassword() (string, error) {
-	if f, ok := d.stdin.(*os.File); ok && isTerminal(f) {
-		fmt.Fprint(d.stderr, "password: ")
+func (p *program) readPassword() (string, error) {
+	if f, ok := p.stdin.(*os.File); ok && isTerminal(f) {
+		fmt.Fprint(p.stderr, "password: ")
 		line, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(d.stderr)
+		fmt.Fprintln(p.stderr)
 		if err == nil && len(line) == 0 {
 			err = usagef("the password is missing")
 		}
 		return string(line), err
 	}
-	line, err := bufio.NewReader(io.LimitReader(d.stdin, maxPassword)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(p.stdin, maxPassword)).ReadString('\n')
 	line = strings.TrimRight(line, "\r\n")
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("reading the password: %w", err)
@@ -94,46 +153,198 @@ func (d *desk) readPassword() (string, error) {
 }
 
 // linkAccount mints a one-time sign-in link, for a person whose mail does not arrive.
-func linkAccount(ctx context.Context, d *desk, _ []string) error {
-	if err := d.needEmail(); err != nil {
+func linkAccount(ctx context.Context, p *program, _ []string) error {
+	if err := p.needEmail(); err != nil {
 		return err
 	}
-	return d.mint(ctx, func(people *account.Accounts) (string, error) { return people.Link(ctx, d.email) }, "sign-in link, good once within a day")
+	return p.mint(ctx, func(accounts *account.Accounts) (string, error) { return accounts.Link(ctx, p.email) }, "sign-in link, good once within a day")
 }
 
 // inviteAccount mints a one-time sign-up link, for a service with -signup invite.
-func inviteAccount(ctx context.Context, d *desk, _ []string) error {
-	return d.mint(ctx, func(people *account.Accounts) (string, error) { return people.Invite(ctx) }, "invitation, good once within two weeks")
+func inviteAccount(ctx context.Context, p *program, _ []string) error {
+	return p.mint(ctx, func(accounts *account.Accounts) (string, error) { return accounts.Invite(ctx) }, "invitation, good once within two weeks")
 }
 
-func (d *desk) mint(ctx context.Context, link func(*account.Accounts) (string, error), what string) error {
-	people, err := d.accounts(ctx)
+func (p *program) mint(ctx context.Context, link func(*account.Accounts) (string, error), what string) error {
+	accounts, err := p.accounts(ctx)
 	if err != nil {
 		return err
 	}
-	defer people.Close()
-	address, err := link(people)
+	defer accounts.Close()
+	address, err := link(accounts)
 	if err != nil {
 		return plain(err)
 	}
 	result := struct {
 		URL string `json:"url"`
 	}{address}
-	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "%s\t%s\n", what, result.URL) })
+	return p.print(result, func(w io.Writer) { fmt.Fprintf(w, "%s\t%s\n", what, result.URL) })
 }
 
-// plain is an error for the caller of an API in the words of a terminal.
-func plain(err error) error {
-	var f *fault.Error
-	if !errors.As(err, &f) {
+// An accountRow is an account as it is printed.
+type accountRow struct {
+	ID       string    `json:"account_id"`
+	Email    string    `json:"email"`
+	Verified bool      `json:"verified"`
+	Created  time.Time `json:"created_at"`
+	Disabled time.Time `json:"disabled_at,omitzero"`
+}
+
+func newAccountRow(a account.Account) accountRow {
+	return accountRow{a.ID, a.Email, a.Verified, a.Created, a.Disabled}
+}
+
+// listAccounts lists accounts, the newest first.
+func listAccounts(ctx context.Context, p *program, _ []string) error {
+	filter := account.Filter{Email: p.email, Limit: p.limit}
+	switch p.status {
+	case "":
+	case "active":
+		filter.Active = true
+	case "disabled":
+		filter.Disabled = true
+	default:
+		return usagef("-status must be active or disabled")
+	}
+	accounts, err := p.accounts(ctx)
+	if err != nil {
 		return err
 	}
-	var text strings.Builder
-	text.WriteString(f.Detail)
-	for _, field := range f.Fields {
-		if more := strings.TrimSpace(field.Field + " " + field.Reason); !strings.Contains(text.String(), more) {
-			text.WriteString("; " + more)
-		}
+	defer accounts.Close()
+	all, err := accounts.List(ctx, filter)
+	if err != nil {
+		return plain(err)
 	}
-	return usageError{errors.New(text.String())}
+	rows := make([]accountRow, len(all))
+	for i, a := range all {
+		rows[i] = newAccountRow(a)
+	}
+	return p.print(rows, func(w io.Writer) {
+		fmt.Fprintln(w, "account\te-mail\tverified\tcreated\tdisabled")
+		for _, r := range rows {
+			fmt.Fprintf(w, "%s\t%s\t%t\t%s\t%s\n", r.ID, r.Email, r.Verified, day(r.Created), day(r.Disabled))
+		}
+		if len(rows) == p.limit {
+			fmt.Fprintln(w, "… there may be more; narrow them down by -email and -status, or raise -limit")
+		}
+	})
+}
+
+// withAccount is a command on the account that its argument names, by id or by e-mail address.
+func withAccount(do func(context.Context, *program, *account.Accounts, account.Account) error) action {
+	return func(ctx context.Context, p *program, args []string) error {
+		accounts, err := p.accounts(ctx)
+		if err != nil {
+			return err
+		}
+		defer accounts.Close()
+		find := accounts.Account
+		if strings.Contains(args[0], "@") {
+			find = accounts.Find
+		}
+		one, err := find(ctx, args[0])
+		if err == nil {
+			err = do(ctx, p, accounts, one)
+		}
+		return plain(err)
+	}
+}
+
+// shownEntries is how many entries of the security log are shown of an account.
+const shownEntries = 10
+
+type (
+	sessionRow struct {
+		Started time.Time `json:"started_at"`
+		Seen    time.Time `json:"last_seen_at"`
+		From    string    `json:"address,omitempty"`
+		Agent   string    `json:"user_agent,omitempty"`
+	}
+	entryRow struct {
+		At     time.Time `json:"at"`
+		What   string    `json:"event"`
+		Detail string    `json:"detail,omitempty"`
+		From   string    `json:"address,omitempty"`
+		Times  int       `json:"times"`
+	}
+)
+
+// showAccount shows an account: how it signs in, its sessions and the last entries of its security log.
+func showAccount(ctx context.Context, p *program, accounts *account.Accounts, one account.Account) error {
+	password, err := accounts.HasPassword(ctx, one.ID)
+	if err != nil {
+		return err
+	}
+	passkeys, err := accounts.Passkeys(ctx, one.ID)
+	if err != nil {
+		return err
+	}
+	identities, err := accounts.Identities(ctx, one.ID)
+	if err != nil {
+		return err
+	}
+	sessions, err := accounts.Sessions(ctx, one.ID)
+	if err != nil {
+		return err
+	}
+	entries, err := accounts.Log(ctx, one.ID, shownEntries)
+	if err != nil {
+		return err
+	}
+	result := struct {
+		accountRow
+		Password   bool         `json:"password"`
+		Passkeys   int          `json:"passkeys"`
+		Identities []string     `json:"identities"` // ids of OpenID providers
+		Sessions   []sessionRow `json:"sessions"`
+		Log        []entryRow   `json:"security_log"`
+	}{newAccountRow(one), password, len(passkeys), []string{}, []sessionRow{}, []entryRow{}}
+	for _, i := range identities {
+		result.Identities = append(result.Identities, i.Provider)
+	}
+	for _, s := range sessions {
+		result.Sessions = append(result.Sessions, sessionRow{s.Started, s.LastSeen, addressText(s.From), s.UserAgent})
+	}
+	for _, e := range entries {
+		result.Log = append(result.Log, entryRow{e.At, string(e.What), e.Detail, addressText(e.From), e.Times})
+	}
+	return p.print(result, func(w io.Writer) {
+		fmt.Fprintf(w, "account\t%s\ne-mail\t%s\nverified\t%t\ncreated\t%s\ndisabled\t%s\n", one.ID, one.Email, one.Verified, day(one.Created), day(one.Disabled))
+		fmt.Fprintf(w, "signs in by\tpassword %t, %d passkeys, %d identities elsewhere\n", result.Password, result.Passkeys, len(result.Identities))
+		for _, s := range result.Sessions {
+			fmt.Fprintf(w, "session\tseen %s, from %s, %s\n", day(s.Seen), cmp.Or(s.From, "-"), printable(s.Agent))
+		}
+		for _, e := range result.Log {
+			fmt.Fprintf(w, "%s\t%s\n", day(e.At), printable(strings.TrimSpace(e.What+" "+e.Detail)))
+		}
+	})
+}
+
+// addressText is an address, empty where none is known.
+func addressText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
+
+func disableAccount(ctx context.Context, p *program, accounts *account.Accounts, one account.Account) error {
+	if err := accounts.Disable(ctx, one.ID); err != nil {
+		return err
+	}
+	return p.done("disabled", one.ID)
+}
+
+func enableAccount(ctx context.Context, p *program, accounts *account.Accounts, one account.Account) error {
+	if err := accounts.Enable(ctx, one.ID); err != nil {
+		return err
+	}
+	return p.done("enabled", one.ID)
+}
+
+func deleteAccount(ctx context.Context, p *program, accounts *account.Accounts, one account.Account) error {
+	if err := accounts.Remove(ctx, one.ID); err != nil {
+		return err
+	}
+	return p.done("deleted", one.ID)
 }

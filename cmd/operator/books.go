@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/event"
@@ -18,13 +19,48 @@ import (
 	"github.com/namewharf/namewharf/partner/admin"
 )
 
+// ledgerCommands are about the books.
+func (p *program) ledgerCommands() *cobra.Command {
+	return group("orders", "ledger", "The books",
+		p.command(withOperator(checkLedger), &cobra.Command{
+			Use: "check", Short: "Compare the ledger with itself and with the orders",
+			Long:    "Compares the ledger with itself and with the orders. The exit status is 1 where they disagree.",
+			Example: "  operator ledger check -json",
+		}),
+	)
+}
+
+// auditCommand is the audit log.
+func (p *program) auditCommand() *cobra.Command {
+	c := p.command(showAudit, &cobra.Command{
+		Use: "audit", Short: "Show who did what and why, the newest first", GroupID: "orders",
+		Long:    "Shows who did what and why, the newest first. Every command that changes something leaves a line, in the transaction of the change, with the -reason that it was given.",
+		Example: "  operator audit -since 7d -action order\n  operator audit -actor ada -subject prt_01k8h3v6e4 -json",
+	}, auditFlags, limitFlag)
+	return c
+}
+
+// webhookCommands are about what is sent to partners.
+func (p *program) webhookCommands() *cobra.Command {
+	return group("partners", "webhook", "Events sent to partners",
+		p.command(showDeliveries, &cobra.Command{
+			Use: "deliveries", Short: "List what was sent to a partner, the latest first",
+			Example: "  operator webhook deliveries -partner prt_01k8h3v6e4 -env live -status failed",
+		}, partnerFlag, envFlag, statusFlag("of the deliveries, e.g. failed"), limitFlag),
+		p.command(redeliver, &cobra.Command{
+			Use: "redeliver DELIVERY", Short: "Send an event once more",
+			Example: "  operator webhook redeliver dlv_01k8h3v6e4 -partner prt_01k8h3v6e4 -env live",
+		}, partnerFlag, envFlag),
+	)
+}
+
 // checkLedger fails where it finds a violation.
-func checkLedger(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
+func checkLedger(ctx context.Context, p *program, op *admin.Operator, _ []string) error {
 	report, err := op.CheckLedger(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.print(report, func(w io.Writer) { fmt.Fprintln(w, report) }); err != nil {
+	if err := p.print(report, func(w io.Writer) { fmt.Fprintln(w, report) }); err != nil {
 		return err
 	}
 	if n := len(report.Violations); n > 0 {
@@ -33,27 +69,20 @@ func checkLedger(ctx context.Context, d *desk, op *admin.Operator, _ []string) e
 	return nil
 }
 
-func auditFlags(fs *flag.FlagSet, o *options) {
-	fs.StringVar(&o.subject, "subject", "", "`id` of an order, a credential, a partner or an account, or a domain")
-	fs.StringVar(&o.actor, "actor", "", "`name` of who did it: a user of this machine, or \"partner \" and an id")
-	fs.StringVar(&o.action, "action", "", "what was done: `action`, e.g. order.refund, or order for all that was done to orders")
-	fs.StringVar(&o.since, "since", "", "`time` from which on, e.g. 24h or 7d ago, 2026-11-01 or 2026-11-01T08:00:00Z")
-}
-
 // maxAudit is how many lines of the audit log are printed at most.
 const maxAudit = 1000
 
 // showAudit tells who did what, the newest first.
-func showAudit(ctx context.Context, d *desk, _ []string) error {
-	filter := audit.Filter{Actor: d.actor, Action: d.action, Subject: d.subject, Limit: d.limit}
+func showAudit(ctx context.Context, p *program, _ []string) error {
+	filter := audit.Filter{Actor: p.actor, Action: p.action, Subject: p.subject, Limit: p.limit}
 	var err error
-	if filter.Since, err = parseSince(d.since, time.Now()); err != nil {
+	if filter.Since, err = parseSince(p.since, time.Now()); err != nil {
 		return usageError{err}
 	}
-	if d.limit < 1 || d.limit > maxAudit {
+	if p.limit < 1 || p.limit > maxAudit {
 		return usagef("-limit must be from 1 to %d", maxAudit)
 	}
-	db, err := d.open(ctx)
+	db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,12 +90,12 @@ func showAudit(ctx context.Context, d *desk, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return d.print(lines, func(w io.Writer) {
+	return p.print(lines, func(w io.Writer) {
 		fmt.Fprintln(w, "at\twho\tdid\tto\twhy\tdetails")
 		for _, l := range lines {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", day(l.At), printable(l.Actor), l.Action, cmp.Or(l.Subject, "-"), cmp.Or(printable(l.Reason), "-"), printable(detailText(l.Details)))
 		}
-		if len(lines) == d.limit {
+		if len(lines) == p.limit {
 			fmt.Fprintln(w, "… there may be more; narrow them down, or raise -limit")
 		}
 	})
@@ -102,29 +131,29 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 }
 
 // receiver reads whose webhooks a command is about, and opens the partner business.
-func (d *desk) receiver(ctx context.Context) (market.Environment, *admin.Operator, error) {
-	env, err := d.environment()
+func (p *program) receiver(ctx context.Context) (market.Environment, *admin.Operator, error) {
+	env, err := p.environment()
 	if err != nil {
 		return "", nil, err
 	}
-	if d.partner == "" {
+	if p.partner == "" {
 		return "", nil, usagef("-partner is required")
 	}
-	op, err := d.operator(ctx)
+	op, err := p.operator(ctx)
 	return env, op, err
 }
 
 // showDeliveries lists what was sent to a partner, the latest first.
-func showDeliveries(ctx context.Context, d *desk, _ []string) error {
-	env, op, err := d.receiver(ctx)
+func showDeliveries(ctx context.Context, p *program, _ []string) error {
+	env, op, err := p.receiver(ctx)
 	if err != nil {
 		return err
 	}
-	all, _, err := op.Deliveries(ctx, d.partner, env, event.DeliveryFilter{Status: event.Status(d.status), Limit: d.limit})
+	all, _, err := op.Deliveries(ctx, p.partner, env, event.DeliveryFilter{Status: event.Status(p.status), Limit: p.limit})
 	if err != nil {
 		return plain(err)
 	}
-	return d.print(all, func(w io.Writer) {
+	return p.print(all, func(w io.Writer) {
 		fmt.Fprintln(w, "delivery\tevent\ttype\tstatus\tattempts\tnext")
 		for _, r := range all {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", r.ID, r.EventID, r.EventType, r.Status, len(r.Attempts), day(r.NextTryAt))
@@ -133,14 +162,14 @@ func showDeliveries(ctx context.Context, d *desk, _ []string) error {
 }
 
 // redeliver has an event sent once more.
-func redeliver(ctx context.Context, d *desk, args []string) error {
-	env, op, err := d.receiver(ctx)
+func redeliver(ctx context.Context, p *program, args []string) error {
+	env, op, err := p.receiver(ctx)
 	if err != nil {
 		return err
 	}
-	delivery, err := op.Redeliver(ctx, d.partner, env, args[0])
+	delivery, err := op.Redeliver(ctx, p.partner, env, args[0])
 	if err != nil {
 		return plain(err)
 	}
-	return d.print(delivery, func(w io.Writer) { fmt.Fprintf(w, "delivery\t%s\nstatus\t%s\n", delivery.ID, delivery.Status) })
+	return p.print(delivery, func(w io.Writer) { fmt.Fprintf(w, "delivery\t%s\nstatus\t%s\n", delivery.ID, delivery.Status) })
 }

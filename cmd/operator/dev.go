@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -16,9 +15,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/partnercli"
 )
+
+// devCommands are for who builds on the partner API. They need no store.
+func (p *program) devCommands() *cobra.Command {
+	return group("partners", "dev", "Try the Partner API, without a store",
+		p.command(devSign, &cobra.Command{
+			Use: "sign METHOD PATH", Short: "Sign a request and print its headers, or send it",
+			Long: "Signs a request of the Partner API with -key-id and the secret in " + secretVariable + ", and prints its headers; with -canonical what is signed, with -curl a command, with -send the answer of -base-url.",
+			Example: "  operator dev sign GET \"/api/partner/v1/domains/search?q=wallet\" -key-id nw_sandbox_01k8h3v6e4 -curl\n" +
+				"  operator dev sign POST /api/partner/v1/quotes -body quote.json -send",
+		}, credentialFlags, signFlags, baseURLFlag),
+		p.command(devListen, &cobra.Command{
+			Use: "listen", Short: "Take webhooks on loopback and say of each whether it is genuine",
+			Long:    "Takes webhooks on loopback and says of each whether it is genuine, until it is interrupted. The secret is in " + webhookSecretVariable + ". -register makes it the partner's webhook meanwhile; -status-code and -delay play a bad receiver.",
+			Example: "  operator dev listen -register -key-id nw_sandbox_01k8h3v6e4\n  operator dev listen -addr 127.0.0.1:9000 -status-code 500",
+		}, credentialFlags, baseURLFlag, listenFlags),
+		p.command(devTrigger, &cobra.Command{
+			Use: "trigger", Short: "Have a test event sent to the partner's webhook, and say what came of it",
+			Example: "  operator dev trigger -key-id nw_sandbox_01k8h3v6e4 -base-url https://names.example",
+		}, credentialFlags, baseURLFlag),
+	)
+}
 
 // devOptions are the flags of the commands for who builds on the partner API. These commands need no store.
 type devOptions struct {
@@ -40,30 +62,11 @@ const (
 	webhookSecretVariable = "NAMEWHARF_WEBHOOK_SECRET"
 )
 
-func devFlags(fs *flag.FlagSet, o *options) {
-	d := &o.dev
-	fs.StringVar(&d.keyID, "key-id", "", "`key id` of a partner's credential")
-	fs.StringVar(&d.secret, "secret", "", "its `secret`; better in "+secretVariable)
-	fs.StringVar(&d.body, "body", "", "`file` with the body of a request to sign; - is standard input")
-	fs.StringVar(&d.idempotent, "idempotency-key", "", "`key` of the request")
-	fs.StringVar(&d.timestamp, "timestamp", "", "`seconds` of Unix time to sign (default now)")
-	fs.StringVar(&d.nonce, "nonce", "", "`text` that is sent once (default random)")
-	fs.BoolVar(&d.canonical, "canonical", false, "print the text that is signed")
-	fs.BoolVar(&d.curl, "curl", false, "print the request as a command")
-	fs.BoolVar(&d.send, "send", false, "send the request to -base-url and print the answer")
-	fs.StringVar(&d.addr, "addr", "127.0.0.1:0", "loopback `host:port` to take webhooks on; port 0 picks one")
-	fs.StringVar(&d.webhookSecret, "webhook-secret", "", "`secret` of the webhook; better in "+webhookSecretVariable+" (default with -register: a fresh one)")
-	fs.BoolVar(&d.register, "register", false, "register the address as the partner's webhook, and remove it at the end")
-	fs.StringVar(&d.url, "url", "", "`URL` to register instead, of a tunnel that ends at -addr")
-	fs.IntVar(&d.statusCode, "status-code", 0, "`status` to answer whatever comes (default 200 to what is genuine, 401 to the rest)")
-	fs.DurationVar(&d.delay, "delay", 0, "how long to wait before the answer")
-}
-
 // credential is what signs, from flags or the environment.
-func (d *desk) credential() (partnercli.Credential, error) {
-	c := partnercli.Credential{KeyID: d.dev.keyID, Secret: d.dev.secret}
+func (p *program) credential() (partnercli.Credential, error) {
+	c := partnercli.Credential{KeyID: p.dev.keyID, Secret: p.dev.secret}
 	if c.Secret == "" {
-		c.Secret, _ = d.environ(secretVariable)
+		c.Secret, _ = p.environ(secretVariable)
 	}
 	if c.KeyID == "" || c.Secret == "" {
 		return c, usagef("-key-id and the secret in %s, or -secret, are required", secretVariable)
@@ -71,12 +74,12 @@ func (d *desk) credential() (partnercli.Credential, error) {
 	return c, nil
 }
 
-func (d *desk) client() (*partnercli.Client, error) {
-	by, err := d.credential()
+func (p *program) client() (*partnercli.Client, error) {
+	by, err := p.credential()
 	if err != nil {
 		return nil, err
 	}
-	client, err := partnercli.NewClient(d.baseURL, by)
+	client, err := partnercli.NewClient(p.baseURL, by)
 	if err != nil {
 		return nil, usagef("-base-url %w", err)
 	}
@@ -87,18 +90,18 @@ func (d *desk) client() (*partnercli.Client, error) {
 const maxBody = 8 << 20
 
 // request is what the flags and the arguments say.
-func (d *desk) request(method, target string) (partnercli.Request, error) {
+func (p *program) request(method, target string) (partnercli.Request, error) {
 	r := partnercli.Request{
 		Method: method, Target: target,
-		IdempotencyKey: d.dev.idempotent, Timestamp: d.dev.timestamp, Nonce: d.dev.nonce,
+		IdempotencyKey: p.dev.idempotent, Timestamp: p.dev.timestamp, Nonce: p.dev.nonce,
 	}
-	from := d.stdin
-	switch d.dev.body {
+	from := p.stdin
+	switch p.dev.body {
 	case "":
 		return r, nil
 	case "-":
 	default:
-		file, err := os.Open(d.dev.body)
+		file, err := os.Open(p.dev.body)
 		if err != nil {
 			return r, usagef("-body: %w", err)
 		}
@@ -113,15 +116,15 @@ func (d *desk) request(method, target string) (partnercli.Request, error) {
 }
 
 // devSign signs a request and shows it, or what is answered to it.
-func devSign(ctx context.Context, d *desk, args []string) error {
-	r, err := d.request(args[0], args[1])
+func devSign(ctx context.Context, p *program, args []string) error {
+	r, err := p.request(args[0], args[1])
 	if err != nil {
 		return err
 	}
-	if d.dev.send {
-		return d.sendSigned(ctx, r)
+	if p.dev.send {
+		return p.sendSigned(ctx, r)
 	}
-	by, err := d.credential()
+	by, err := p.credential()
 	if err != nil {
 		return err
 	}
@@ -129,16 +132,16 @@ func devSign(ctx context.Context, d *desk, args []string) error {
 	switch {
 	case err != nil:
 		return usageError{err}
-	case d.dev.canonical:
-		_, err = fmt.Fprintln(d.stdout, signed.Canonical)
-	case d.dev.curl:
-		_, err = fmt.Fprintln(d.stdout, signed.Curl(strings.TrimSuffix(d.baseURL, "/")))
-	case d.json:
+	case p.dev.canonical:
+		_, err = fmt.Fprintln(p.stdout, signed.Canonical)
+	case p.dev.curl:
+		_, err = fmt.Fprintln(p.stdout, signed.Curl(strings.TrimSuffix(p.baseURL, "/")))
+	case p.json:
 		headers := map[string]string{}
 		for _, h := range signed.Headers {
 			headers[h.Name] = h.Value
 		}
-		return d.print(struct {
+		return p.print(struct {
 			Method    string            `json:"method"`
 			Target    string            `json:"target"`
 			Headers   map[string]string `json:"headers"`
@@ -146,7 +149,7 @@ func devSign(ctx context.Context, d *desk, args []string) error {
 		}{signed.Method, signed.Target, headers, signed.Canonical}, nil)
 	default:
 		for _, h := range signed.Headers {
-			if _, err = fmt.Fprintf(d.stdout, "%s: %s\n", h.Name, h.Value); err != nil {
+			if _, err = fmt.Fprintf(p.stdout, "%s: %s\n", h.Name, h.Value); err != nil {
 				return err
 			}
 		}
@@ -155,8 +158,8 @@ func devSign(ctx context.Context, d *desk, args []string) error {
 }
 
 // sendSigned prints the body of the answer as it came, and its status beside it.
-func (d *desk) sendSigned(ctx context.Context, r partnercli.Request) error {
-	client, err := d.client()
+func (p *program) sendSigned(ctx context.Context, r partnercli.Request) error {
+	client, err := p.client()
 	if err != nil {
 		return err
 	}
@@ -164,21 +167,21 @@ func (d *desk) sendSigned(ctx context.Context, r partnercli.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(d.stdout, "%s\n", strings.TrimRight(string(answer.Body), "\n")); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "%s\n", strings.TrimRight(string(answer.Body), "\n")); err != nil {
 		return err
 	}
 	if answer.Status >= http.StatusMultipleChoices {
 		return fmt.Errorf("the service answered %d %s", answer.Status, http.StatusText(answer.Status))
 	}
-	fmt.Fprintln(d.stderr, answer.Status, http.StatusText(answer.Status))
+	fmt.Fprintln(p.stderr, answer.Status, http.StatusText(answer.Status))
 	return nil
 }
 
 // devListen takes webhooks until it is told to end.
-func devListen(ctx context.Context, d *desk, _ []string) error {
-	o := &d.dev
+func devListen(ctx context.Context, p *program, _ []string) error {
+	o := &p.dev
 	if o.webhookSecret == "" {
-		o.webhookSecret, _ = d.environ(webhookSecretVariable)
+		o.webhookSecret, _ = p.environ(webhookSecretVariable)
 	}
 	switch {
 	case !httpserver.Loopback(o.addr):
@@ -195,7 +198,7 @@ func devListen(ctx context.Context, d *desk, _ []string) error {
 	var client *partnercli.Client
 	if o.register {
 		var err error
-		if client, err = d.client(); err != nil {
+		if client, err = p.client(); err != nil {
 			return err
 		}
 	}
@@ -206,13 +209,13 @@ func devListen(ctx context.Context, d *desk, _ []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return d.listen(ctx, listener, client)
+	return p.listen(ctx, listener, client)
 }
 
 // listen takes webhooks, and is the partner's webhook meanwhile if there is a client.
-func (d *desk) listen(ctx context.Context, listener net.Listener, client *partnercli.Client) error {
+func (p *program) listen(ctx context.Context, listener net.Listener, client *partnercli.Client) error {
 	address := "http://" + listener.Addr().String()
-	receiver := &partnercli.Receiver{Secret: d.dev.webhookSecret, Status: d.dev.statusCode, Delay: d.dev.delay, Tell: d.tell}
+	receiver := &partnercli.Receiver{Secret: p.dev.webhookSecret, Status: p.dev.statusCode, Delay: p.dev.delay, Tell: p.tell}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // it takes what comes until nothing is sent any more
 	ended := make(chan error, 1)
 	go func() { ended <- receiver.Serve(serving, listener) }()
@@ -220,24 +223,24 @@ func (d *desk) listen(ctx context.Context, listener net.Listener, client *partne
 	remove := func(context.Context) error { return nil }
 	if client != nil {
 		var err error
-		if remove, err = client.Register(ctx, cmp.Or(d.dev.url, address), d.dev.webhookSecret); err != nil {
+		if remove, err = client.Register(ctx, cmp.Or(p.dev.url, address), p.dev.webhookSecret); err != nil {
 			return errors.Join(err, end())
 		}
 	}
-	fmt.Fprintln(d.stdout, "listening on", address)
+	fmt.Fprintln(p.stdout, "listening on", address)
 	<-ctx.Done()
-	d.unregister(ctx, remove)
+	p.unregister(ctx, remove)
 	return end()
 }
 
 // unregisterTime is how long the end may take.
 const unregisterTime = 5 * time.Second
 
-func (d *desk) unregister(ctx context.Context, remove func(context.Context) error) {
+func (p *program) unregister(ctx context.Context, remove func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unregisterTime)
 	defer cancel()
 	if err := remove(ctx); err != nil {
-		fmt.Fprintln(d.stderr, "operator: the webhook stays registered:", err)
+		fmt.Fprintln(p.stderr, "operator: the webhook stays registered:", err)
 	}
 }
 
@@ -249,9 +252,9 @@ func freshSecret() string {
 }
 
 // tell prints a delivery on one line.
-func (d *desk) tell(v partnercli.Delivery) {
-	if d.json {
-		e := json.NewEncoder(d.stdout)
+func (p *program) tell(v partnercli.Delivery) {
+	if p.json {
+		e := json.NewEncoder(p.stdout)
 		e.SetEscapeHTML(false)
 		_ = e.Encode(v) // nobody reads any more
 		return
@@ -278,7 +281,7 @@ func (d *desk) tell(v partnercli.Delivery) {
 	if order.ID != "" {
 		fields = append(fields, order.ID, order.Domain, order.Status)
 	}
-	fmt.Fprintln(d.stdout, printable(strings.Join(fields, "  ")))
+	fmt.Fprintln(p.stdout, printable(strings.Join(fields, "  ")))
 }
 
 // printable keeps what a sender says from steering the terminal.
@@ -292,8 +295,8 @@ func printable(s string) string {
 }
 
 // devTrigger has a test event sent. It fails where that did not arrive.
-func devTrigger(ctx context.Context, d *desk, _ []string) error {
-	client, err := d.client()
+func devTrigger(ctx context.Context, p *program, _ []string) error {
+	client, err := p.client()
 	if err != nil {
 		return err
 	}
@@ -301,7 +304,7 @@ func devTrigger(ctx context.Context, d *desk, _ []string) error {
 	if err != nil {
 		return err
 	}
-	err = d.print(delivery, func(w io.Writer) {
+	err = p.print(delivery, func(w io.Writer) {
 		fmt.Fprintf(w, "event\t%s\nstatus\t%s\n", delivery.EventID, delivery.Status)
 		for _, a := range delivery.Attempts {
 			came := a.Error

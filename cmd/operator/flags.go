@@ -2,87 +2,143 @@ package main
 
 import (
 	"flag"
-	"slices"
 	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/internal/settings"
+	"github.com/namewharf/namewharf/partner/admin"
+	"github.com/namewharf/namewharf/partner/credential"
 )
 
-// common are the flags that every command takes.
-var common = strings.Fields("data db json config version as reason server-key-file partner-keys-file")
+// options are the flags of all commands. Each command takes those that its definition names.
+type options struct {
+	commonOptions
+	dev devOptions
 
-// takes are the flags of each command beside those. A flag that a command does not take is refused: whoever types
-// "order refund -dry-run" does not mean to refund.
-var takes = map[string]string{
-	"listing import":         "env dry-run partial",
-	"pricing import":         "dry-run partial",
-	"account create":         "email base-url",
-	"account link":           "email base-url",
-	"account invite":         "base-url",
-	"partner create":         "name review-limit-cents service-bp",
-	"partner list":           "",
-	"partner terms":          "review-limit-cents service-bp",
-	"partner suspend":        "",
-	"partner resume":         "",
-	"credential create":      "partner env scopes",
-	"credential list":        "partner",
-	"credential rotate":      "overlap",
-	"credential revoke":      "",
-	"sandbox seed":           "",
-	"order list":             "status domain limit",
-	"order show":             "",
-	"order hold":             "",
-	"order clear":            "",
-	"order start-transfer":   "",
-	"order confirm-transfer": "",
-	"order cancel":           "",
-	"order refund":           "",
-	"domain flag":            "",
-	"domain unflag":          "",
-	"webhook deliveries":     "partner env status limit",
-	"webhook redeliver":      "partner env",
-	"key list":               "",
-	"key rotate":             "retire",
-	"ledger check":           "",
-	"audit":                  "actor action subject since limit",
-	"dev sign":               "key-id secret body idempotency-key timestamp nonce canonical curl send base-url",
-	"dev listen":             "key-id secret base-url addr webhook-secret register url status-code delay",
-	"dev trigger":            "key-id secret base-url",
-	"db migrate":             "",
-	"db backup":              "",
-	"db check":               "",
+	env, domain, status, tld string
+	email, baseURL           string
+	name, partner, scopes    string
+	subject                  string
+	actor, action, since     string
+	overlap                  time.Duration
+	reviewLimit, serviceRate int64
+	limit                    int
+
+	dryRun, partial, retire, overwrite bool
 }
 
-// checkFlags refuses flags of a command line that the command does not take. Those of the environment and of a settings
-// file may be meant for other commands.
-func checkFlags(c command, typed []string) error {
-	own := strings.Fields(takes[c.words])
-	for _, name := range typed {
-		if slices.Contains(common, name) || slices.Contains(own, name) {
-			continue
-		}
-		if len(own) == 0 {
-			return usagef("%s takes no -%s; -h lists the flags", c.words, name)
-		}
-		return usagef("%s takes no -%s; it takes -%s", c.words, name, strings.Join(own, ", -"))
-	}
-	return nil
+// An option defines a flag of a command.
+type option func(*flag.FlagSet, *options)
+
+// commonFlags defines the flags that every command takes.
+func commonFlags(fs *flag.FlagSet, o *commonOptions) {
+	settings.Define(fs)
+	fs.StringVar(&o.data, "data", defaultData, "`directory` of the embedded store and the price list")
+	fs.StringVar(&o.db, "db", "", "`URL` of a PostgreSQL database (postgres://…) instead of the embedded store")
+	fs.BoolVar(&o.json, "json", false, "print JSON instead of a table")
+	fs.StringVar(&o.reason, "reason", "", "`why`, for the audit log")
+	fs.StringVar(&o.as, "as", "", "`name` of the operator, for the audit log (default the system's)")
+	o.keys.KeysFlag(fs)
 }
 
-// typedFlags are the names of the flags that stand in a command line, which is good.
-func typedFlags(fs *flag.FlagSet, args []string) (names []string) {
-	for i := 0; i < len(args) && args[i] != "--"; i++ {
-		name, ok := strings.CutPrefix(args[i], "-")
-		if !ok || name == "" {
-			continue
-		}
-		name, _, valued := strings.Cut(strings.TrimPrefix(name, "-"), "=")
-		f := fs.Lookup(name)
-		if f == nil {
-			continue
-		}
-		names = append(names, name)
-		if boolean, ok := f.Value.(interface{ IsBoolFlag() bool }); !valued && (!ok || !boolean.IsBoolFlag()) {
-			i++ // its value
-		}
-	}
-	return names
+func envFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.env, "env", "", "`environment`, live or sandbox")
+}
+
+func dryRunFlag(fs *flag.FlagSet, o *options) {
+	fs.BoolVar(&o.dryRun, "dry-run", false, "say what would happen, change nothing")
+}
+
+func partialFlag(fs *flag.FlagSet, o *options) {
+	fs.BoolVar(&o.partial, "partial", false, "take the good rows of a file that has bad ones")
+}
+
+func limitFlag(fs *flag.FlagSet, o *options) {
+	fs.IntVar(&o.limit, "limit", 25, "how many `lines` at most")
+}
+
+func statusFlag(values string) option {
+	return func(fs *flag.FlagSet, o *options) { fs.StringVar(&o.status, "status", "", "`status`: "+values) }
+}
+
+func domainFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.domain, "domain", "", "`name` that was sold")
+}
+
+func tldFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.tld, "tld", "", "`suffix` of the names, such as com or co.uk")
+}
+
+func emailFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.email, "email", "", "`address` of the account")
+}
+
+// defaultBaseURL is the public address of a service on this machine.
+const defaultBaseURL = "http://127.0.0.1:8080"
+
+func baseURLFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.baseURL, "base-url", defaultBaseURL, "public `URL` of the service, the prefix of links")
+}
+
+func nameFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.name, "name", "", "`name` of the partner")
+}
+
+func partnerFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.partner, "partner", "", "`id` of the partner")
+}
+
+func scopesFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.scopes, "scopes", "", "`scopes` of the credential, separated by commas: "+strings.Join(credential.Scopes, ", "))
+}
+
+func overlapFlag(fs *flag.FlagSet, o *options) {
+	fs.DurationVar(&o.overlap, "overlap", admin.SecretOverlap, "how long the secret before stays good; 0 ends it at once")
+}
+
+// termsFlags are the terms of a partner.
+func termsFlags(fs *flag.FlagSet, o *options) {
+	fs.Int64Var(&o.reviewLimit, "review-limit-cents", 0, "orders over `this` wait for a manual review; 0: none does (default for a new partner)")
+	fs.Int64Var(&o.serviceRate, "service-bp", 0, "commission on orders that the partner collects, in `basis points` (default for a new partner)")
+}
+
+func auditFlags(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.subject, "subject", "", "`id` of an order, a credential, a partner or an account, or a domain")
+	fs.StringVar(&o.actor, "actor", "", "`name` of who did it: a user of this machine, or \"partner \" and an id")
+	fs.StringVar(&o.action, "action", "", "what was done: `action`, e.g. order.refund, or order for all that was done to orders")
+	fs.StringVar(&o.since, "since", "", "`time` from which on, e.g. 24h or 7d ago, 2026-11-01 or 2026-11-01T08:00:00Z")
+}
+
+func retireFlag(fs *flag.FlagSet, o *options) {
+	fs.BoolVar(&o.retire, "retire", false, "remove the keys before from the file, once no row is sealed with them")
+}
+
+func overwriteFlag(fs *flag.FlagSet, o *options) {
+	fs.BoolVar(&o.overwrite, "overwrite", false, "replace the store that is there; its file is moved aside, not removed")
+}
+
+func credentialFlags(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.dev.keyID, "key-id", "", "`key id` of a partner's credential")
+	fs.StringVar(&o.dev.secret, "secret", "", "its `secret`; better in "+secretVariable)
+}
+
+func signFlags(fs *flag.FlagSet, o *options) {
+	d := &o.dev
+	fs.StringVar(&d.body, "body", "", "`file` with the body of a request to sign; - is standard input")
+	fs.StringVar(&d.idempotent, "idempotency-key", "", "`key` of the request")
+	fs.StringVar(&d.timestamp, "timestamp", "", "`seconds` of Unix time to sign (default now)")
+	fs.StringVar(&d.nonce, "nonce", "", "`text` that is sent once (default random)")
+	fs.BoolVar(&d.canonical, "canonical", false, "print the text that is signed")
+	fs.BoolVar(&d.curl, "curl", false, "print the request as a command")
+	fs.BoolVar(&d.send, "send", false, "send the request to -base-url and print the answer")
+}
+
+func listenFlags(fs *flag.FlagSet, o *options) {
+	d := &o.dev
+	fs.StringVar(&d.addr, "addr", "127.0.0.1:0", "loopback `host:port` to take webhooks on; port 0 picks one")
+	fs.StringVar(&d.webhookSecret, "webhook-secret", "", "`secret` of the webhook; better in "+webhookSecretVariable+" (default with -register: a fresh one)")
+	fs.BoolVar(&d.register, "register", false, "register the address as the partner's webhook, and remove it at the end")
+	fs.StringVar(&d.url, "url", "", "`URL` to register instead, of a tunnel that ends at -addr")
+	fs.IntVar(&d.statusCode, "status-code", 0, "`status` to answer whatever comes (default 200 to what is genuine, 401 to the rest)")
+	fs.DurationVar(&d.delay, "delay", 0, "how long to wait before the answer")
 }

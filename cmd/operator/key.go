@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,22 +13,33 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/partner/admin"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
-func keyFlags(fs *flag.FlagSet, o *options) {
-	fs.BoolVar(&o.retire, "retire", false, "with key rotate: remove the keys before from the file, once no row is sealed with them")
+// keyCommands are about the keys of the server.
+func (p *program) keyCommands() *cobra.Command {
+	return group("store", "key", "Keys that seal what the store must not show",
+		p.command(listKeys, &cobra.Command{Use: "list", Short: "List the keys, and how many rows each has sealed", Example: "  operator key list -json"}),
+		p.command(withOperator(rotateKeys), &cobra.Command{
+			Use: "rotate", Short: "Seal everything with a new key, while the service runs",
+			Long: "Puts a new key first into the key file and seals every row with it, while the service runs; running programs follow the file within a second. Begun again after an interruption it goes on with what is left. " +
+				"-retire, 10 minutes later, removes the keys before, and refuses while a row is sealed with one.",
+			Example: "  operator key rotate -data /var/lib/namewharf\n  operator key rotate -retire -data /var/lib/namewharf",
+		}, retireFlag),
+	)
 }
 
 // loadKeys reads the server's keys. A key file is made only where that is said: others would seal what the service cannot
 // read.
-func (d *desk) loadKeys(make bool) (*seal.Keys, error) {
-	given := d.keys
+func (p *program) loadKeys(make bool) (*seal.Keys, error) {
+	given := p.keys
 	given.KeysExist = !make
-	keys, err := given.Keys(d.environ, d.data, slog.New(slog.NewTextHandler(d.stderr, nil)))
+	keys, err := given.Keys(p.environ, p.data, slog.New(slog.NewTextHandler(p.stderr, nil)))
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -37,8 +47,8 @@ func (d *desk) loadKeys(make bool) (*seal.Keys, error) {
 }
 
 // sealingKeys are the server's keys, once they are seen to be those of the store.
-func (d *desk) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error) {
-	keys, err := d.loadKeys(false)
+func (p *program) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error) {
+	keys, err := p.loadKeys(false)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +68,12 @@ type keyRow struct {
 }
 
 // listKeys tells which keys there are, and how much each seals.
-func listKeys(ctx context.Context, d *desk, _ []string) error {
-	db, err := d.open(ctx)
+func listKeys(ctx context.Context, p *program, _ []string) error {
+	db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
-	keys, err := d.loadKeys(false) // those of the store or not: that is what there is to see
+	keys, err := p.loadKeys(false) // those of the store or not: that is what there is to see
 	if err != nil {
 		return err
 	}
@@ -75,7 +85,7 @@ func listKeys(ctx context.Context, d *desk, _ []string) error {
 	for i, u := range uses {
 		rows[i] = keyRow{u.ID.String(), u.Seals, u.Known, u.Total(), u.Rows}
 	}
-	return d.print(rows, func(w io.Writer) {
+	return p.print(rows, func(w io.Writer) {
 		fmt.Fprintln(w, "key\tuse\trows\ttables")
 		for _, r := range rows {
 			use := "opens"
@@ -109,12 +119,12 @@ const keyLease = "server keys"
 
 // rotateKeys puts a new key first and seals everything with it, or finishes a rotation that was begun; with -retire it
 // removes the keys before.
-func rotateKeys(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
-	path, err := d.keys.KeysPath(d.environ, d.data)
+func rotateKeys(ctx context.Context, p *program, op *admin.Operator, _ []string) error {
+	path, err := p.keys.KeysPath(p.environ, p.data)
 	if err != nil {
 		return usageError{err}
 	}
-	ran, err := d.store.Exclusively(ctx, keyLease, func(ctx context.Context) error { return changeKeys(ctx, d, op, path) })
+	ran, err := p.store.Exclusively(ctx, keyLease, func(ctx context.Context) error { return changeKeys(ctx, p, op, path) })
 	if err == nil && !ran {
 		return usagef("another operator is changing the keys; one that was interrupted is waited for some seconds")
 	}
@@ -122,13 +132,13 @@ func rotateKeys(ctx context.Context, d *desk, op *admin.Operator, _ []string) er
 }
 
 // changeKeys does what rotateKeys says, while nobody else does.
-func changeKeys(ctx context.Context, d *desk, op *admin.Operator, path string) error {
+func changeKeys(ctx context.Context, p *program, op *admin.Operator, path string) error {
 	uses, err := op.KeyUses(ctx)
 	if err != nil {
 		return err
 	}
 	var did rotation
-	if d.retire {
+	if p.retire {
 		did, err = retireKeys(ctx, op, path, uses)
 	} else {
 		did, err = rotateTo(ctx, op, path, uses)
@@ -136,7 +146,7 @@ func changeKeys(ctx context.Context, d *desk, op *admin.Operator, path string) e
 	if err != nil {
 		return err
 	}
-	err = d.print(did, func(w io.Writer) { did.print(w, filepath.Dir(path)) })
+	err = p.print(did, func(w io.Writer) { did.print(w, filepath.Dir(path)) })
 	if err == nil && did.Lost > 0 {
 		err = fmt.Errorf("%d rows stay as they are: their key is not in the file; key list tells which", did.Lost)
 	}

@@ -2,21 +2,44 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/partner/admin"
 	"github.com/namewharf/namewharf/sale"
 )
 
-func orderFlags(fs *flag.FlagSet, o *options) {
-	fs.StringVar(&o.status, "status", "", "`status` of the orders, e.g. EXTERNALLY_PAID, or of the deliveries")
-	fs.StringVar(&o.domain, "domain", "", "`name` that was sold")
-	fs.IntVar(&o.limit, "limit", 25, "how many lines at most, up to 100")
+// orderCommands are about the orders of partners.
+func (p *program) orderCommands() *cobra.Command {
+	act := func(name, short string, a sale.Action) *cobra.Command {
+		return p.command(actOnOrder(a), &cobra.Command{Use: name + " ORDER", Short: short, Example: "  operator order " + name + " ord_01k8h3v6e4 -reason \"ticket 4711\""})
+	}
+	return group("orders", "order", "Orders of partners",
+		p.command(listOrders, &cobra.Command{
+			Use: "list", Short: "List orders, the newest first",
+			Example: "  operator order list -status EXTERNALLY_PAID -limit 100\n  operator order list -domain brewhaven.com -json",
+		}, statusFlag("of the orders, e.g. EXTERNALLY_PAID"), domainFlag, limitFlag),
+		p.command(withOperator(showOrder), &cobra.Command{Use: "show ORDER", Short: "Show an order with its timeline", Example: "  operator order show ord_01k8h3v6e4"}),
+		act("hold", "Hold an order for manual review", sale.Hold),
+		act("clear", "End the review of a held order", sale.Clear),
+		act("start-transfer", "Record that the push to the partner's registrar has begun", sale.StartTransfer),
+		act("confirm-transfer", "Record that the name has arrived there", sale.ConfirmTransfer),
+		act("cancel", "Undo a sale before the name has arrived", sale.Cancel),
+		act("refund", "Refund a sale that the partner collected, before the name has arrived", sale.RefundBuyer),
+	)
+}
+
+// domainCommands are about domains whose sales are reviewed.
+func (p *program) domainCommands() *cobra.Command {
+	return group("orders", "domain", "Domains whose sales are reviewed",
+		p.command(flagDomain, &cobra.Command{Use: "flag DOMAIN", Short: "Hold sales of a domain for manual review", Example: "  operator domain flag brewhaven.com -reason \"a dispute\""}),
+		p.command(unflagDomain, &cobra.Command{Use: "unflag DOMAIN", Short: "End that; orders that are held stay so until cleared", Example: "  operator domain unflag brewhaven.com"}),
+	)
 }
 
 // An orderRow is an order as it is printed: what its partner sees, and whose it is.
@@ -26,14 +49,14 @@ type orderRow struct {
 	Environment string `json:"environment"`
 }
 
-func listOrders(ctx context.Context, d *desk, _ []string) error {
-	op, err := d.operator(ctx)
+func listOrders(ctx context.Context, p *program, _ []string) error {
+	op, err := p.operator(ctx)
 	if err != nil {
 		return err
 	}
-	filter := sale.Filter{Status: sale.State(strings.ToUpper(d.status)), Limit: d.limit}
-	if d.domain != "" {
-		if filter.Domain, err = fqdn.Parse(d.domain); err != nil {
+	filter := sale.Filter{Status: sale.State(strings.ToUpper(p.status)), Limit: p.limit}
+	if p.domain != "" {
+		if filter.Domain, err = fqdn.Parse(p.domain); err != nil {
 			return usagef("-domain: the name %w", err)
 		}
 	}
@@ -45,7 +68,7 @@ func listOrders(ctx context.Context, d *desk, _ []string) error {
 	for i, o := range page.Orders {
 		rows[i] = orderRow{o, o.Partner, o.Environment}
 	}
-	return d.print(rows, func(w io.Writer) {
+	return p.print(rows, func(w io.Writer) {
 		fmt.Fprintln(w, "order\tcreated\tstatus\treview\tdomain\tprice\tenvironment\tpartner")
 		for _, r := range rows {
 			review := string(r.Review)
@@ -60,16 +83,16 @@ func listOrders(ctx context.Context, d *desk, _ []string) error {
 	})
 }
 
-func showOrder(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
+func showOrder(ctx context.Context, p *program, op *admin.Operator, args []string) error {
 	o, err := op.Order(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	return d.printOrder(o)
+	return p.printOrder(o)
 }
 
-func (d *desk) printOrder(o sale.Order) error {
-	return d.print(orderRow{o, o.Partner, o.Environment}, func(w io.Writer) {
+func (p *program) printOrder(o sale.Order) error {
+	return p.print(orderRow{o, o.Partner, o.Environment}, func(w io.Writer) {
 		fmt.Fprintf(w, "order\t%s\nstatus\t%s\n", o.PublicID, o.Status)
 		if o.Review != "" {
 			fmt.Fprintf(w, "review\t%s\n", o.Review)
@@ -85,31 +108,31 @@ func (d *desk) printOrder(o sale.Order) error {
 }
 
 // actOnOrder is the command that does an action to an order.
-func actOnOrder(a sale.Action) func(context.Context, *desk, []string) error {
-	return withOperator(func(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
-		o, err := op.Act(ctx, args[0], a, d.reason)
+func actOnOrder(a sale.Action) func(context.Context, *program, []string) error {
+	return withOperator(func(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+		o, err := op.Act(ctx, args[0], a, p.reason)
 		if err != nil {
 			return err
 		}
-		return d.printOrder(o)
+		return p.printOrder(o)
 	})
 }
 
 // flagDomain makes sales of a domain wait for a person; unflagDomain ends that.
-func flagDomain(ctx context.Context, d *desk, args []string) error {
-	return d.review(ctx, args[0], true)
+func flagDomain(ctx context.Context, p *program, args []string) error {
+	return p.review(ctx, args[0], true)
 }
 
-func unflagDomain(ctx context.Context, d *desk, args []string) error {
-	return d.review(ctx, args[0], false)
+func unflagDomain(ctx context.Context, p *program, args []string) error {
+	return p.review(ctx, args[0], false)
 }
 
-func (d *desk) review(ctx context.Context, domain string, on bool) error {
+func (p *program) review(ctx context.Context, domain string, on bool) error {
 	name, err := fqdn.Parse(domain)
 	if err != nil {
 		return usagef("the name %w", err)
 	}
-	op, err := d.operator(ctx)
+	op, err := p.operator(ctx)
 	if err != nil {
 		return err
 	}
@@ -117,8 +140,8 @@ func (d *desk) review(ctx context.Context, domain string, on bool) error {
 	if on {
 		do, what = op.Flag, "flagged: its sales wait for a person"
 	}
-	if err := do(ctx, name, d.reason); err != nil {
+	if err := do(ctx, name, p.reason); err != nil {
 		return plain(err)
 	}
-	return d.done(what, name.String())
+	return p.done(what, name.String())
 }

@@ -3,14 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os/user"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/namewharf/namewharf/audit"
+	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
@@ -19,36 +21,81 @@ import (
 	"github.com/namewharf/namewharf/partner/signature"
 )
 
-func partnerFlags(fs *flag.FlagSet, o *options) {
-	fs.StringVar(&o.name, "name", "", "`name` of the partner")
-	fs.StringVar(&o.partner, "partner", "", "`id` of the partner")
-	fs.StringVar(&o.scopes, "scopes", "", "`scopes` of the credential, separated by commas: "+strings.Join(credential.Scopes, ", "))
-	fs.DurationVar(&o.overlap, "overlap", admin.SecretOverlap, "how long the secret before stays good")
-	fs.StringVar(&o.reason, "reason", "", "`why`, for the audit log")
-	fs.StringVar(&o.as, "as", "", "`name` of the operator, for the audit log (default the system's)")
-	fs.Int64Var(&o.reviewLimit, "review-limit-cents", 0, "sales over this wait for a person; 0: none does (default with partner create)")
-	fs.Int64Var(&o.serviceRate, "service-bp", 0, "commission on sales that the partner collects, in basis points (default with partner create)")
-	o.keys.KeysFlag(fs)
+// partnerCommands are about who sells our names.
+func (p *program) partnerCommands() *cobra.Command {
+	return group("partners", "partner", "Who sells our names",
+		p.command(createPartner, &cobra.Command{
+			Use: "create", Short: "Make a partner",
+			Long:    "Makes a partner with a name and its terms. It may have credentials for the sandbox at once, and for LIVE once it is approved.",
+			Example: "  operator partner create -name \"Example Registrar\" -review-limit-cents 500000",
+		}, nameFlag, termsFlags),
+		p.command(withOperator(listPartners), &cobra.Command{Use: "list", Short: "List partners", Example: "  operator partner list -json"}),
+		p.command(withOperator(showPartner), &cobra.Command{Use: "show PARTNER", Short: "Show a partner with its credentials", Example: "  operator partner show prt_01k8h3v6e4"}),
+		p.command(withOperator(setTerms), &cobra.Command{
+			Use: "set PARTNER", Aliases: []string{"terms"}, Short: "Change the terms of a partner, for sales from then on",
+			Example: "  operator partner set prt_01k8h3v6e4 -service-bp 1000\n  operator partner set prt_01k8h3v6e4 -review-limit-cents 500000",
+		}, termsFlags),
+		p.command(withOperator(approvePartner), &cobra.Command{
+			Use: "approve PARTNER", Short: "Allow a partner credentials for LIVE",
+			Long:    "Allows a partner credentials for LIVE. The sandbox needs no approval. \"partner suspend\" ends the use of all its credentials.",
+			Example: "  operator partner approve prt_01k8h3v6e4 -reason \"contract of 2026-11-01\"",
+		}),
+		p.command(withOperator(suspendPartner), &cobra.Command{
+			Use: "suspend PARTNER", Short: "Refuse all credentials of a partner, within two seconds",
+			Example: "  operator partner suspend prt_01k8h3v6e4 -reason unpaid",
+		}),
+		p.command(withOperator(resumePartner), &cobra.Command{Use: "resume PARTNER", Short: "Accept them again", Example: "  operator partner resume prt_01k8h3v6e4"}),
+	)
+}
+
+// credentialCommands are about what partners sign with.
+func (p *program) credentialCommands() *cobra.Command {
+	return group("partners", "credential", "What partners sign requests with",
+		p.command(createCredential, &cobra.Command{
+			Use: "create", Short: "Make a credential; its secret is shown once",
+			Long:    "Makes a credential of a partner for an environment, and shows its secret for the only time. One for LIVE needs a partner that is approved.",
+			Example: "  operator credential create -partner prt_01k8h3v6e4 -env sandbox -scopes search,buy,webhook",
+		}, partnerFlag, envFlag, scopesFlag),
+		p.command(withOperator(listCredentials), &cobra.Command{
+			Use: "list", Short: "List credentials, with -partner those of one",
+			Example: "  operator credential list -partner prt_01k8h3v6e4 -json",
+		}, partnerFlag),
+		p.command(withOperator(rotateCredential), &cobra.Command{
+			Use: "rotate KEY", Short: "Give a credential another secret; the one before works for -overlap",
+			Example: "  operator credential rotate nw_live_01k8h3v6e4 -overlap 48h",
+		}, overlapFlag),
+		p.command(withOperator(revokeCredential), &cobra.Command{
+			Use: "revoke KEY", Short: "End a credential for good, within two seconds",
+			Example: "  operator credential revoke nw_live_01k8h3v6e4 -reason leaked",
+		}),
+	)
+}
+
+// sandboxCommands are about the sandbox of partners.
+func (p *program) sandboxCommands() *cobra.Command {
+	return group("partners", "sandbox", "The sandbox of partners",
+		p.command(withOperator(seedSandbox), &cobra.Command{Use: "seed", Short: "Put the sandbox's inventory up for sale", Example: "  operator sandbox seed"}),
+	)
 }
 
 // operator opens the partner business under the name of who runs the command.
-func (d *desk) operator(ctx context.Context) (*admin.Operator, error) {
-	db, err := d.open(ctx)
+func (p *program) operator(ctx context.Context) (*admin.Operator, error) {
+	db, err := p.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sealing, err := d.sealingKeys(ctx, db)
+	sealing, err := p.sealingKeys(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	by := d.author()
+	by := p.author()
 	return admin.New(db, sealing, time.Now, by.Name).Because(by.Reason), nil
 }
 
 // author is who runs the command, for the audit log.
-func (d *desk) author() audit.Author {
-	by := audit.Author{Name: cmp.Or(d.as, "operator"), Reason: d.reason, Now: time.Now}
-	if u, err := user.Current(); err == nil && u.Username != "" && d.as == "" {
+func (p *program) author() audit.Author {
+	by := audit.Author{Name: cmp.Or(p.as, "operator"), Reason: p.reason, Now: time.Now}
+	if u, err := user.Current(); err == nil && u.Username != "" && p.as == "" {
 		by.Name = u.Username
 	}
 	return by
@@ -56,19 +103,19 @@ func (d *desk) author() audit.Author {
 
 // withOperator is a command on the partner business, which is opened for it. What the business refuses is told in the words
 // of a terminal.
-func withOperator(do func(context.Context, *desk, *admin.Operator, []string) error) func(context.Context, *desk, []string) error {
-	return func(ctx context.Context, d *desk, args []string) error {
-		op, err := d.operator(ctx)
+func withOperator(do func(context.Context, *program, *admin.Operator, []string) error) func(context.Context, *program, []string) error {
+	return func(ctx context.Context, p *program, args []string) error {
+		op, err := p.operator(ctx)
 		if err != nil {
 			return err
 		}
-		return plain(do(ctx, d, op, args))
+		return plain(do(ctx, p, op, args))
 	}
 }
 
 // environment reads -env.
-func (d *desk) environment() (market.Environment, error) {
-	env := map[string]market.Environment{"live": market.Live, "sandbox": market.Sandbox}[strings.ToLower(d.env)]
+func (p *program) environment() (market.Environment, error) {
+	env := map[string]market.Environment{"live": market.Live, "sandbox": market.Sandbox}[strings.ToLower(p.env)]
 	if env == "" {
 		return "", usagef("-env must be live or sandbox")
 	}
@@ -76,12 +123,12 @@ func (d *desk) environment() (market.Environment, error) {
 }
 
 // terms are those given by flags, over others.
-func (d *desk) terms(over credential.Terms) credential.Terms {
-	if d.given["review-limit-cents"] {
-		over.ReviewLimitCents = d.reviewLimit
+func (p *program) terms(over credential.Terms) credential.Terms {
+	if p.given["review-limit-cents"] {
+		over.ReviewLimitCents = p.reviewLimit
 	}
-	if d.given["service-bp"] {
-		over.Rates.Service = ledger.BasisPoints(d.serviceRate)
+	if p.given["service-bp"] {
+		over.Rates.Service = ledger.BasisPoints(p.serviceRate)
 	}
 	return over
 }
@@ -93,142 +140,168 @@ type partnerRow struct {
 	ReviewLimitCents int64     `json:"review_limit_cents"`
 	ServiceBP        int64     `json:"service_bp"`
 	Created          time.Time `json:"created_at"`
+	Approved         time.Time `json:"approved_at,omitzero"`
 	Suspended        time.Time `json:"suspended_at,omitzero"`
 }
 
 func newPartnerRow(p admin.Partner) partnerRow {
-	return partnerRow{p.ID, p.Name, p.Terms.ReviewLimitCents, int64(p.Terms.Rates.Service), p.Created, p.Suspended}
+	return partnerRow{p.ID, p.Name, p.Terms.ReviewLimitCents, int64(p.Terms.Rates.Service), p.Created, p.Approved, p.Suspended}
 }
 
-func createPartner(ctx context.Context, d *desk, _ []string) error {
-	if d.name == "" {
+func createPartner(ctx context.Context, p *program, _ []string) error {
+	if p.name == "" {
 		return usagef("-name is required")
 	}
-	op, err := d.operator(ctx)
+	op, err := p.operator(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := op.CreatePartner(ctx, d.name, d.terms(credential.DefaultTerms()))
+	made, err := op.CreatePartner(ctx, p.name, p.terms(credential.DefaultTerms()))
 	if err != nil {
 		return plain(err)
 	}
 	result := struct {
 		ID   string `json:"partner_id"`
 		Name string `json:"name"`
-	}{p.ID, p.Name}
-	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "partner\t%s\nname\t%s\n", p.ID, p.Name) })
+	}{made.ID, made.Name}
+	return p.print(result, func(w io.Writer) { fmt.Fprintf(w, "partner\t%s\nname\t%s\n", made.ID, made.Name) })
 }
 
-func listPartners(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
+func listPartners(ctx context.Context, p *program, op *admin.Operator, _ []string) error {
 	all, err := op.Partners(ctx)
 	if err != nil {
 		return err
 	}
 	rows := make([]partnerRow, len(all))
-	for i, p := range all {
-		rows[i] = newPartnerRow(p)
+	for i, one := range all {
+		rows[i] = newPartnerRow(one)
 	}
-	return d.print(rows, func(w io.Writer) {
-		fmt.Fprintln(w, "partner\tname\treview over\tservice\tsuspended")
+	return p.print(rows, func(w io.Writer) {
+		fmt.Fprintln(w, "partner\tname\treview over\tservice\tapproved\tsuspended")
 		for _, r := range rows {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d bp\t%s\n", r.ID, r.Name, cents(r.ReviewLimitCents), r.ServiceBP, day(r.Suspended))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d bp\t%s\t%s\n", r.ID, r.Name, cents(r.ReviewLimitCents), r.ServiceBP, day(r.Approved), day(r.Suspended))
 		}
 	})
 }
 
-func setTerms(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
-	if !d.given["review-limit-cents"] && !d.given["service-bp"] {
+// setTerms changes the terms that are given by flags.
+func setTerms(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+	if !p.given["review-limit-cents"] && !p.given["service-bp"] {
 		return usagef("say what to change: -review-limit-cents or -service-bp")
 	}
-	all, err := op.Partners(ctx)
+	one, err := op.Partner(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	for _, p := range all {
-		if p.ID != args[0] {
-			continue
-		}
-		p.Terms = d.terms(p.Terms)
-		if err := op.SetTerms(ctx, p.ID, p.Terms); err != nil {
-			return err
-		}
-		row := newPartnerRow(p)
-		return d.print(row, func(w io.Writer) {
-			fmt.Fprintf(w, "partner\t%s\nreview over\t%s\nservice\t%d bp\n", row.ID, cents(row.ReviewLimitCents), row.ServiceBP)
-		})
+	one.Terms = p.terms(one.Terms)
+	if err := op.SetTerms(ctx, one.ID, one.Terms); err != nil {
+		return err
 	}
-	return usagef("there is no such partner")
+	row := newPartnerRow(one)
+	return p.print(row, row.print)
 }
 
-// done prints what a command did to something.
-func (d *desk) done(what, id string) error {
+func (r partnerRow) print(w io.Writer) {
+	fmt.Fprintf(w, "partner\t%s\nname\t%s\nreview over\t%s\nservice\t%d bp\ncreated\t%s\napproved for LIVE\t%s\nsuspended\t%s\n",
+		r.ID, r.Name, cents(r.ReviewLimitCents), r.ServiceBP, day(r.Created), day(r.Approved), day(r.Suspended))
+}
+
+// showPartner shows a partner with its credentials.
+func showPartner(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+	one, err := op.Partner(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	credentials, err := op.Credentials(ctx, one.ID)
+	if err != nil {
+		return err
+	}
 	result := struct {
-		ID   string `json:"id"`
-		Done string `json:"done"`
-	}{id, what}
-	return d.print(result, func(w io.Writer) { fmt.Fprintf(w, "%s\t%s\n", id, what) })
+		partnerRow
+		Credentials []credentialRow `json:"credentials"`
+	}{newPartnerRow(one), newCredentialRows(credentials)}
+	return p.print(result, func(w io.Writer) {
+		result.partnerRow.print(w)
+		for _, c := range result.Credentials {
+			state := "in use"
+			if !c.Revoked.IsZero() {
+				state = "revoked " + day(c.Revoked)
+			}
+			fmt.Fprintf(w, "credential\t%s, %s, %s, %s\n", c.KeyID, c.Environment, strings.Join(c.Scopes, ","), state)
+		}
+	})
 }
 
-func suspendPartner(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
-	if err := op.Suspend(ctx, args[0], d.reason); err != nil {
+func approvePartner(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+	if err := op.Approve(ctx, args[0]); err != nil {
 		return err
 	}
-	return d.done("suspended", args[0])
+	return p.done("approved", args[0])
 }
 
-func resumePartner(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
-	if err := op.Resume(ctx, args[0], d.reason); err != nil {
+func suspendPartner(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+	if err := op.Suspend(ctx, args[0], p.reason); err != nil {
 		return err
 	}
-	return d.done("resumed", args[0])
+	return p.done("suspended", args[0])
+}
+
+func resumePartner(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+	if err := op.Resume(ctx, args[0], p.reason); err != nil {
+		return err
+	}
+	return p.done("resumed", args[0])
 }
 
 // printIssued shows a secret for the only time.
-func (d *desk) printIssued(issued signature.Credential) error {
+func (p *program) printIssued(issued signature.Credential) error {
 	result := struct {
 		KeyID  string `json:"key_id"`
 		Secret string `json:"secret"`
 	}{issued.KeyID, issued.Secret}
-	return d.print(result, func(w io.Writer) {
+	return p.print(result, func(w io.Writer) {
 		fmt.Fprintf(w, "key id\t%s\nsecret\t%s\n\t(shown once: keep it where only the partner's back end reads it)\n", result.KeyID, result.Secret)
 	})
 }
 
-func createCredential(ctx context.Context, d *desk, _ []string) error {
-	env, err := d.environment()
+func createCredential(ctx context.Context, p *program, _ []string) error {
+	env, err := p.environment()
 	if err != nil {
 		return err
 	}
-	if d.partner == "" || d.scopes == "" {
+	if p.partner == "" || p.scopes == "" {
 		return usagef("-partner and -scopes are required; scopes are %s", strings.Join(credential.Scopes, ", "))
 	}
-	op, err := d.operator(ctx)
+	op, err := p.operator(ctx)
 	if err != nil {
 		return err
 	}
-	issued, err := op.CreateCredential(ctx, d.partner, env, d.scopes)
+	issued, err := op.CreateCredential(ctx, p.partner, env, p.scopes)
+	if fault.Is(err, fault.Conflict) {
+		return usagef("%w; operator partner approve %s does that", plain(err), p.partner)
+	}
 	if err != nil {
 		return plain(err)
 	}
-	return d.printIssued(issued)
+	return p.printIssued(issued)
 }
 
-func rotateCredential(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
-	if d.overlap < 0 {
+func rotateCredential(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+	if p.overlap < 0 {
 		return usagef("-overlap must not be negative; 0 ends the secret before at once")
 	}
-	issued, err := op.RotateSecret(ctx, args[0], d.overlap)
+	issued, err := op.RotateSecret(ctx, args[0], p.overlap)
 	if err != nil {
 		return err
 	}
-	return d.printIssued(issued)
+	return p.printIssued(issued)
 }
 
-func revokeCredential(ctx context.Context, d *desk, op *admin.Operator, args []string) error {
-	if err := op.RevokeCredential(ctx, args[0], d.reason); err != nil {
+func revokeCredential(ctx context.Context, p *program, op *admin.Operator, args []string) error {
+	if err := op.RevokeCredential(ctx, args[0], p.reason); err != nil {
 		return err
 	}
-	return d.done("revoked", args[0])
+	return p.done("revoked", args[0])
 }
 
 // A credentialRow is a credential as it is printed.
@@ -242,16 +315,21 @@ type credentialRow struct {
 	Revoked     time.Time `json:"revoked_at,omitzero"`
 }
 
-func listCredentials(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
-	all, err := op.Credentials(ctx, d.partner)
-	if err != nil {
-		return err
-	}
+func newCredentialRows(all []admin.Credential) []credentialRow {
 	rows := make([]credentialRow, len(all))
 	for i, c := range all {
 		rows[i] = credentialRow{c.KeyID, c.Partner, string(c.Environment), c.Scopes, c.Secrets, c.Created, c.Revoked}
 	}
-	return d.print(rows, func(w io.Writer) {
+	return rows
+}
+
+func listCredentials(ctx context.Context, p *program, op *admin.Operator, _ []string) error {
+	all, err := op.Credentials(ctx, p.partner)
+	if err != nil {
+		return err
+	}
+	rows := newCredentialRows(all)
+	return p.print(rows, func(w io.Writer) {
 		fmt.Fprintln(w, "key id\tpartner\tenvironment\tscopes\tcreated\trevoked")
 		for _, r := range rows {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.KeyID, r.Partner, r.Environment, strings.Join(r.Scopes, ","), day(r.Created), day(r.Revoked))
@@ -260,12 +338,12 @@ func listCredentials(ctx context.Context, d *desk, op *admin.Operator, _ []strin
 }
 
 // seedSandbox puts the sandbox's inventory up for sale.
-func seedSandbox(ctx context.Context, d *desk, op *admin.Operator, _ []string) error {
+func seedSandbox(ctx context.Context, p *program, op *admin.Operator, _ []string) error {
 	report, err := op.Seed(ctx)
 	if err != nil {
 		return err
 	}
-	return d.print(newListingReport(report), func(w io.Writer) { printReport(w, report, false) })
+	return p.print(newListingReport(report), func(w io.Writer) { printReport(w, report, false) })
 }
 
 // day is a time in a table.

@@ -1,5 +1,5 @@
-// Command packaging builds what a release ships for assistants: an MCPB bundle of cmd/mcp for one platform, and
-// server.json for the MCP registry with the checksum of that bundle.
+// Command packaging builds what a release ships beside the programs: an MCPB bundle of cmd/mcp for one platform,
+// server.json for the MCP registry with the checksum of that bundle, and the manual pages of cmd/operator.
 //
 //	go run ./internal/packaging -version 0.1.0 -o dist
 package main
@@ -73,7 +73,21 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(*dir, "server.json"), entry, 0o644)
+	if err := os.WriteFile(filepath.Join(*dir, "server.json"), entry, 0o644); err != nil {
+		return err
+	}
+	return manual(filepath.Join(*dir, "man"))
+}
+
+// manual writes the manual pages of cmd/operator, which has the command for it with the tag man only.
+func manual(dir string) error {
+	pages := exec.Command("go", "run", "-tags", "man", "./cmd/operator", "man", dir)
+	pages.Env = append(os.Environ(), "GOOS=", "GOARCH=") // it runs here, whatever the release is for
+	pages.Stderr = os.Stderr
+	if err := pages.Run(); err != nil {
+		return fmt.Errorf("writing the manual pages: %w", err)
+	}
+	return nil
 }
 
 func platform() (goos, goarch string) {

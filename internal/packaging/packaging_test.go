@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -123,6 +124,21 @@ func TestServerJSON(t *testing.T) {
 	for _, v := range s.Packages[0].EnvironmentVariables {
 		if m.Server.Config.Env[v.Name] == "" {
 			t.Errorf("server.json names the variable %s, the manifest does not", v.Name)
+		}
+	}
+}
+
+// The manual has a page for every command, with its flags as they are written elsewhere.
+func TestManual(t *testing.T) { // not parallel: it changes the working directory
+	t.Chdir("../..")
+	dir := t.TempDir()
+	if err := manual(dir); err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range map[string]string{"operator.1": "EXIT STATUS", "operator-listing-import.1": `\fB-dry-run\fP`, "operator-db-restore.1": "pg_restore"} {
+		text, err := os.ReadFile(filepath.Join(dir, page))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s lacks %q, %v", page, want, err)
 		}
 	}
 }

@@ -30,8 +30,7 @@ var ErrVersion = errors.New("the version is asked for")
 // flags config and version are added. Errors are one line for whoever started the program; [flag.ErrHelp] after the usage was printed
 // to usage, and [ErrVersion] where -version is given.
 func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool), usage io.Writer) (rest []string, err error) {
-	config := fs.String("config", "", "TOML `file` with these settings as keys")
-	version := fs.Bool("version", false, "print the version and end")
+	version := Define(fs)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	for remaining := args; ; {
@@ -57,15 +56,28 @@ func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool),
 	if *version {
 		return nil, ErrVersion
 	}
+	return rest, Fill(fs, environ)
+}
+
+// Define adds the flags config and version.
+func Define(fs *flag.FlagSet) (version *bool) {
+	fs.String("config", "", "TOML `file` with these settings as keys")
+	return fs.Bool("version", false, "print the version and end")
+}
+
+// Fill sets the flags of fs that are not set yet: from the environment, else from the TOML file that -config names. It
+// is the second half of [Parse], for a program that reads its command line by other means. Fs has the flags of [Define].
+func Fill(fs *flag.FlagSet, environ func(string) (string, bool)) error {
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if err := fromEnvironment(fs, given, environ); err != nil {
-		return nil, err
+		return err
 	}
-	if *config == "" {
-		return rest, nil
+	config := fs.Lookup("config").Value.String()
+	if config == "" {
+		return nil
 	}
-	return rest, fromFile(fs, given, *config)
+	return fromFile(fs, given, config)
 }
 
 // suggestion is the flag that was probably meant by one that is not defined.
