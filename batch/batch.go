@@ -248,7 +248,7 @@ func (t *task) run(ctx context.Context) Result {
 	return result
 }
 
-// fail is the result with an error, of which the door hears if it is ours.
+// fail is the result with an error, which is reported to the transport if it is ours.
 func (t *task) fail(ctx context.Context, r Result, err error) Result {
 	f := fault.From(err)
 	if f.Code == fault.Internal {

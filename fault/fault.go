@@ -1,7 +1,7 @@
 // Package fault says how a request can fail: one table of codes, one error type.
 //
 // An error that the caller can act on is an [*Error]. Every other error is ours:
-// a door answers it as [Internal] without its text.
+// a transport answers it as [Internal] without its text.
 package fault
 
 import (

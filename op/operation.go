@@ -1,9 +1,9 @@
-// Package op is the idea of an operation: what the service can do, described once for every door.
+// Package op is the idea of an operation: what the service can do, described once for every transport.
 //
 // An [Operation] is a typed value: a name, when to use it, a route, input and output types, limits and a function.
-// A [Set] of them is all that a door needs: it finds an operation by name or by route, checks raw JSON input
+// A [Set] of them is all that a transport needs: it finds an operation by name or by route, checks raw JSON input
 // against the schema that the input type implies, runs the operation for the caller in the context, and gets the
-// answer as encoded JSON. No door knows what an operation means; no operation knows which door was used.
+// answer as encoded JSON. No transport knows what an operation means; no operation knows which transport was used.
 package op
 
 import (
@@ -108,7 +108,7 @@ type Cache[In, Out any] struct {
 // A Definition is an [Operation] of any types. [NewSet] takes them.
 type Definition interface{ erase(*Set) (*Op, error) }
 
-// An Op is an operation with its types erased, as doors see it. Its fields must not be changed.
+// An Op is an operation with its types erased, as transports see it. Its fields must not be changed.
 type Op struct {
 	Name, Title, Doc string
 	Route            Route

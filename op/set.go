@@ -51,7 +51,7 @@ func NewSet(now func() time.Time, definitions ...Definition) *Set {
 }
 
 // Add appends operations that are made of the set itself, as a batch is. It panics as [NewSet] does and must not
-// be called once doors are open.
+// be called once requests are served.
 func (s *Set) Add(definitions ...Definition) {
 	routes := map[string]string{}
 	for _, o := range s.ops {

@@ -55,14 +55,14 @@ func TestBulkOfAThousand(t *testing.T) {
 		} {
 			before := dump(t, db)
 			began := time.Now()
-			dry, err := call[tools.BulkOut](ada, t, &o.stand, "bulk_domains", in(step.op, step.params, true))
+			dry, err := call[tools.BulkOut](ada, t, &o.fixture, "bulk_domains", in(step.op, step.params, true))
 			if err != nil {
 				t.Fatalf("%s: %v", step.op, err)
 			}
 			if after := dump(t, db); after != before {
 				t.Errorf("the dry run of %s changed the database", step.op)
 			}
-			real, err := call[tools.BulkOut](ada, t, &o.stand, "bulk_domains", in(step.op, step.params, false))
+			real, err := call[tools.BulkOut](ada, t, &o.fixture, "bulk_domains", in(step.op, step.params, false))
 			if err != nil {
 				t.Fatalf("%s: %v", step.op, err)
 			}

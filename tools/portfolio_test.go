@@ -24,7 +24,7 @@ import (
 
 // An office is the operations with a portfolio, on a database of the test's.
 type office struct {
-	stand
+	fixture
 	db        *store.DB
 	portfolio *portfolio.Portfolio
 }
@@ -58,7 +58,7 @@ func newOffice(t testing.TB, db *store.DB) *office {
 		BaseURL: "https://names.example", Secret: make([]byte, 32), Now: time.Now, Portfolio: names,
 	})
 	batch.Add(set)
-	return &office{stand{set, reg, m, look}, db, names}
+	return &office{fixture{set, reg, m, look}, db, names}
 }
 
 // as is a context in which the account asks, with the scope for its own names.
@@ -68,7 +68,7 @@ func as(ctx context.Context, account string) context.Context {
 
 func (o *office) add(ctx context.Context, t testing.TB, domain string) tools.AddOut {
 	t.Helper()
-	out, err := call[tools.AddOut](ctx, t, &o.stand, "add_domain", fmt.Sprintf(`{"domain":%q}`, domain))
+	out, err := call[tools.AddOut](ctx, t, &o.fixture, "add_domain", fmt.Sprintf(`{"domain":%q}`, domain))
 	if err != nil {
 		t.Fatalf("add_domain(%s): %v", domain, err)
 	}
@@ -89,7 +89,7 @@ func (o *office) publish(claims ...tools.AddOut) {
 // bulk runs an op and returns its results as "domain ok" or "domain code", in order.
 func (o *office) bulk(ctx context.Context, t testing.TB, in string) string {
 	t.Helper()
-	out, err := call[tools.BulkOut](ctx, t, &o.stand, "bulk_domains", in)
+	out, err := call[tools.BulkOut](ctx, t, &o.fixture, "bulk_domains", in)
 	if err != nil {
 		t.Fatalf("bulk_domains(%s): %v", in, err)
 	}
@@ -121,7 +121,7 @@ func (o *office) portfolioOf(ctx context.Context, t testing.TB) string {
 	var lines []string
 	in := `{"limit":2}`
 	for {
-		out, err := call[tools.DomainsOut](ctx, t, &o.stand, "list_domains", in)
+		out, err := call[tools.DomainsOut](ctx, t, &o.fixture, "list_domains", in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestPortfolioIsPrivate(t *testing.T) {
 		equal(t, "bob's portfolio", o.portfolioOf(bob, t), "")
 
 		o.add(ada, t, "emberlane.org")
-		first, err := call[tools.DomainsOut](ada, t, &o.stand, "list_domains", `{"limit":1}`)
+		first, err := call[tools.DomainsOut](ada, t, &o.fixture, "list_domains", `{"limit":1}`)
 		if err != nil || first.Page.NextCursor == "" {
 			t.Fatalf("first page: %+v, %v", first, err)
 		}
@@ -412,11 +412,11 @@ func TestRefreshAsksTheRegistry(t *testing.T) {
 		}
 		equal(t, "portfolio", o.portfolioOf(ctx, t), "cobaltpine.com verified, cobaltpine.de verified, fault-503.broken.test verified, "+
 			"oldharbor.net suspended, quietmeadow.com suspended")
-		record, err := call[tools.WhoisOut](t.Context(), t, &o.stand, "whois_lookup", `{"domain":"cobaltpine.com"}`)
+		record, err := call[tools.WhoisOut](t.Context(), t, &o.fixture, "whois_lookup", `{"domain":"cobaltpine.com"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := call[tools.DomainsOut](ctx, t, &o.stand, "list_domains", `{"limit":1}`)
+		out, err := call[tools.DomainsOut](ctx, t, &o.fixture, "list_domains", `{"limit":1}`)
 		if err != nil || record.ExpiresAt.IsZero() || !out.Domains[0].ExpiresAt.Equal(record.ExpiresAt) {
 			t.Errorf("list_domains: %+v, %v; want it to expire at %v", out, err, record.ExpiresAt)
 		}

@@ -30,14 +30,14 @@ xn--bcher-kva.com,550000,,USD,,
 `
 
 // A stand is the operations over a registry on loopback and a store of their own.
-type stand struct {
+type fixture struct {
 	set      *op.Set
 	registry *demoregistry.Registry
 	market   *market.Market
 	lookup   *lookup.Service
 }
 
-func newStand(t testing.TB) *stand {
+func newStand(t testing.TB) *fixture {
 	t.Helper()
 	reg, err := demoregistry.Start(demoregistry.Config{Count: true})
 	if err != nil {
@@ -72,11 +72,11 @@ func newStand(t testing.TB) *stand {
 		BaseURL: "https://names.example", Secret: make([]byte, 32), Now: time.Now,
 	})
 	batch.Add(set)
-	return &stand{set, reg, m, look}
+	return &fixture{set, reg, m, look}
 }
 
 // call runs an operation and decodes its answer.
-func call[Out any](ctx context.Context, t testing.TB, s *stand, name, in string) (out Out, err error) {
+func call[Out any](ctx context.Context, t testing.TB, s *fixture, name, in string) (out Out, err error) {
 	t.Helper()
 	answer, err := s.set.Named(name).Call(ctx, []byte(in))
 	if err != nil {

@@ -75,11 +75,11 @@ func TestOwnIssuer(t *testing.T) {
 	t.Parallel()
 	p, _ := start(t, nil, "-demo", "-http", "127.0.0.1:0", "-rate-limits", "off")
 	base := p.Listening()
-	town := &oauthtest.Server{TB: t, Base: base}
+	oauth := &oauthtest.Server{TB: t, Base: base}
 	for _, path := range []string{"", "/mcp", "/mcp/signed-in"} {
-		wantDocument(t, town, path, base+path, base)
+		wantDocument(t, oauth, path, base+path, base)
 	}
-	metadata := town.Get("/.well-known/oauth-authorization-server")
+	metadata := oauth.Get("/.well-known/oauth-authorization-server")
 	if metadata.Get("issuer") != base || metadata.Get("token_endpoint") != base+"/api/oauth/token" {
 		t.Errorf("the server's metadata: %d %s", metadata.Status, metadata.Text)
 	}
@@ -88,19 +88,19 @@ func TestOwnIssuer(t *testing.T) {
 		!strings.Contains(challenge, `resource_metadata="`+base+`/.well-known/oauth-protected-resource/mcp"`) || !strings.Contains(challenge, `scope="pricing:read"`) {
 		t.Errorf("real prices without a token: got %d %q %s, want a challenge", resp.StatusCode, challenge, text)
 	}
-	person := town.SignedInUser()
+	person := oauth.SignedInUser()
 	for _, resource := range []string{"", base, base + "/mcp", base + "/mcp/signed-in"} {
 		changes := url.Values{"resource": {resource}}
 		if resource == "" {
 			changes = nil
 		}
-		tokens := person.Tokens(town.NewClient(), changes)
+		tokens := person.Tokens(oauth.NewClient(), changes)
 		wantPrice(t, "a token for "+resource+" at /mcp", base+"/mcp", tokens.Access, true)
 		wantPrice(t, "a token for "+resource+" at /mcp/signed-in", base+"/mcp/signed-in", tokens.Access, true)
-		town.Revoke(tokens.Refresh)
+		oauth.Revoke(tokens.Refresh)
 		wantPrice(t, "a token that is revoked", base+"/mcp", tokens.Access, false)
 	}
-	tokens := person.Tokens(town.NewClient(), nil)
+	tokens := person.Tokens(oauth.NewClient(), nil)
 	if resp, text := callHTTP(t, base+"/mcp", "bulk_domains", `{"op":"verify","domains":["cobaltpine.com"]}`, tokens.Access); resp.StatusCode != http.StatusOK || !strings.Contains(text, "not_found") {
 		t.Errorf("bulk_domains: got %d %s", resp.StatusCode, text)
 	}

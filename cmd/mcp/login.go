@@ -59,7 +59,7 @@ func command(ctx context.Context, word string, o *options, environ func(string) 
 // person who signed in, else anonymously. Over HTTP callers are anonymous.
 func remoteAPI(o *options, token string, environ func(string) (string, bool)) (*apiclient.API, error) {
 	u, err := url.Parse(o.backend)
-	if token != "" || o.face.Addr != "" || err != nil || u.Scheme == "http" && !httpserver.Loopback(net.JoinHostPort(u.Hostname(), "80")) {
+	if token != "" || o.server.Addr != "" || err != nil || u.Scheme == "http" && !httpserver.Loopback(net.JoinHostPort(u.Hostname(), "80")) {
 		return apiclient.New(o.backend, token)
 	}
 	login, err := loginOf(o.backend, environ)

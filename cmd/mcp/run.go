@@ -41,8 +41,8 @@ const tokenVariable = "NAMEWHARF_TOKEN"
 
 // options are the flags.
 type options struct {
-	stand          app.Config
-	face           *httpserver.Settings
+	cfg            app.Config
+	server         *httpserver.Settings
 	backend        string
 	issuer         string
 	signIn         *identity.Settings
@@ -57,14 +57,14 @@ type options struct {
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
 	o := &options{}
 	fs := flag.NewFlagSet("mcp", flag.ContinueOnError)
-	o.face = httpserver.Flags(fs, "http", "", "`host:port` to serve HTTP on; port 0 picks one (default stdio)")
+	o.server = httpserver.Flags(fs, "http", "", "`host:port` to serve HTTP on; port 0 picks one (default stdio)")
 	fs.StringVar(&o.backend, "backend", "", "base `URL` of a public API to call instead of looking names up in this process")
 	fs.Var(&o.tools, "tools", "`names` of the only tools to offer, separated by commas")
 	fs.Var(&o.exclude, "exclude-tools", "`names` of tools not to offer, separated by commas")
 	fs.BoolVar(&o.readOnly, "read-only", false, "offer no tool that changes something")
-	o.stand.StoreFlags(fs, dataDir(environ))
-	o.stand.LookupFlags(fs)
-	o.stand.KeysFlag(fs)
+	o.cfg.StoreFlags(fs, dataDir(environ))
+	o.cfg.LookupFlags(fs)
+	o.cfg.KeysFlag(fs)
 	fs.StringVar(&o.issuer, "issuer", "", "base `URL` of the public API that signs people in, on the same store (default with -http: this server)")
 	o.signIn = identity.Flags(fs)
 	o.keep = retention.Flags(fs)
@@ -86,9 +86,9 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 		return nil, errors.New("takes login, logout or flags only; -h lists those")
 	case o.word != "" && o.backend == "":
 		return nil, fmt.Errorf("%s needs -backend with the base URL of a public API", o.word)
-	case o.backend != "" && (o.stand.Demo || o.stand.RegistryFile != ""):
+	case o.backend != "" && (o.cfg.Demo || o.cfg.RegistryFile != ""):
 		return nil, errors.New("-backend looks names up elsewhere; leave -demo and -registry out")
-	case o.stand.Demo && o.face.Addr != "" && !httpserver.Loopback(o.face.Addr):
+	case o.cfg.Demo && o.server.Addr != "" && !httpserver.Loopback(o.server.Addr):
 		return nil, errors.New("-demo needs a loopback address such as -http 127.0.0.1:8081")
 	case o.backend != "" && o.issuer != "":
 		return nil, errors.New("-issuer goes with the store of the public API, not with -backend")
@@ -130,21 +130,21 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if o.word != "" {
 		return command(ctx, o.word, o, environ, stderr)
 	}
-	log := o.face.Logger(stderr)
-	if o.face.Addr != "" {
-		if err := o.face.Listen(); err != nil {
+	log := o.server.Logger(stderr)
+	if o.server.Addr != "" {
+		if err := o.server.Listen(); err != nil {
 			return err
 		}
-		defer o.face.Close()
+		defer o.server.Close()
 	}
 	token, measured := "", watch{metrics: middleware.NewMetrics(version.Version()), flush: func() {}}
-	if o.face.Addr == "" {
+	if o.server.Addr == "" {
 		token, _ = environ(tokenVariable)
 	} else {
 		if measured.tracer, measured.flush, err = httpserver.Tracer(ctx, "mcp", environ); err != nil {
 			return err
 		}
-		o.stand.Around = httpserver.Upstream(measured.metrics.Registerer(), measured.tracer)
+		o.cfg.Around = httpserver.Upstream(measured.metrics.Registerer(), measured.tracer)
 	}
 	defer measured.flush()
 	config := mcp.Config{
@@ -174,32 +174,32 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		}
 		return serveBackend(ctx, config, o, api, measured, stdin, stdout, stderr)
 	}
-	o.stand.Environ, o.stand.Logger, o.stand.Now = environ, log, time.Now
-	back, err := app.Open(ctx, o.stand, dataDir(environ))
+	o.cfg.Environ, o.cfg.Logger, o.cfg.Now = environ, log, time.Now
+	application, err := app.Open(ctx, o.cfg, dataDir(environ))
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
 	}
 	if err != nil {
 		return err
 	}
-	defer back.Close()
-	o.started = func(w io.Writer) { o.summary(back).Print(w) }
+	defer application.Close()
+	o.started = func(w io.Writer) { o.summary(application).Print(w) }
 	config.Set = tools.New(tools.Config{
-		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: identity.NewPortfolio(back, log),
-		BaseURL: o.face.BaseURL, Secret: back.Secret, Now: time.Now,
+		Lookup: application.Lookup, Market: application.Market, Table: application.Table, Prices: application.Prices, Portfolio: identity.NewPortfolio(application, log),
+		BaseURL: o.server.BaseURL, Secret: application.Secret, Now: time.Now,
 	})
 	batch.Add(config.Set)
-	config.Resources = tools.NewReference(config.Set, back.Table)
-	if o.face.Addr != "" {
-		return serveHTTP(ctx, config, o, back, measured, stdout)
+	config.Resources = tools.NewReference(config.Set, application.Table)
+	if o.server.Addr != "" {
+		return serveHTTP(ctx, config, o, application, measured, stdout)
 	}
 	if token != "" {
-		gate, err := oauthas.New(ctx, oauthas.Config{DB: back.DB, Now: time.Now, Issuer: o.issuer, Logger: log})
+		tokens, err := oauthas.New(ctx, oauthas.Config{DB: application.DB, Now: time.Now, Issuer: o.issuer, Logger: log})
 		if err != nil {
 			return fmt.Errorf("-issuer: %w", err)
 		}
-		defer gate.Close()
-		config.Caller = func(ctx context.Context) (op.Caller, error) { return gate.Caller(ctx, token, o.issuer+"/mcp") }
+		defer tokens.Close()
+		config.Caller = func(ctx context.Context) (op.Caller, error) { return tokens.Caller(ctx, token, o.issuer+"/mcp") }
 		if _, err := config.Caller(ctx); err != nil {
 			return fmt.Errorf("%s: %s", tokenVariable, fault.From(err).Detail)
 		}
@@ -210,25 +210,25 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 
 // links are where the tools are.
 func (o *options) links() [][2]string {
-	if o.face.Addr == "" {
+	if o.server.Addr == "" {
 		return [][2]string{{"MCP", "standard input and output"}}
 	}
-	return [][2]string{{"MCP", o.face.BaseURL + "/mcp"}}
+	return [][2]string{{"MCP", o.server.BaseURL + "/mcp"}}
 }
 
 // summary is what the program says of itself at its start.
-func (o *options) summary(back *app.App) httpserver.Summary {
-	s := o.stand.Summary(back, version.Line("mcp"))
+func (o *options) summary(application *app.App) httpserver.Summary {
+	s := o.cfg.Summary(application, version.Line("mcp"))
 	s.Links = o.links()
-	if o.face.Addr == "" {
+	if o.server.Addr == "" {
 		s.Off = append([]string{"sign-in: \"mcp login -backend URL\" signs in at a public API, -backend asks it"}, s.Off...)
 		return s
 	}
 	if o.issuer == "" {
-		s.Links = append(s.Links, [2]string{"sign in", o.face.BaseURL + identity.SignInPath})
+		s.Links = append(s.Links, [2]string{"sign in", o.server.BaseURL + identity.SignInPath})
 		s.Off = append(o.signIn.Disabled(), s.Off...)
 	}
-	s.Off = append(s.Off, o.face.Off()...)
+	s.Off = append(s.Off, o.server.Off()...)
 	return s
 }
 
@@ -237,14 +237,14 @@ func (o *options) summary(back *app.App) httpserver.Summary {
 func serveBackend(ctx context.Context, config mcp.Config, o *options, api *apiclient.API, measured watch, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	config.Set = config.Set.Via(api.Call)
 	o.started = func(w io.Writer) {
-		httpserver.Summary{Program: version.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.face.Off()}.Print(w)
+		httpserver.Summary{Program: version.Line("mcp"), Links: o.links(), Store: "none: the public API at " + o.backend + " is asked", Off: o.server.Off()}.Print(w)
 	}
 	config.Resources = tools.NewReference(config.Set, tld.DefaultTable())
-	if o.face.Addr == "" {
+	if o.server.Addr == "" {
 		o.started(stderr)
 		return serveStdio(ctx, config, stdin, stdout)
 	}
-	if config.Middleware, err = newDoor(o, middleware.NoTokens, config.Logger, measured); err != nil {
+	if config.Middleware, err = newMiddleware(o, middleware.NoTokens, config.Logger, measured); err != nil {
 		return err
 	}
 	return listen(ctx, config, o, map[string]http.Handler{}, measured, stdout)
@@ -277,66 +277,66 @@ func serveStdio(ctx context.Context, config mcp.Config, stdin io.Reader, stdout 
 }
 
 // serveHTTP serves the operations in this process, and signs people in unless -issuer names who does.
-func serveHTTP(ctx context.Context, config mcp.Config, o *options, back *app.App, measured watch, stdout io.Writer) error {
-	base := o.face.BaseURL
+func serveHTTP(ctx context.Context, config mcp.Config, o *options, application *app.App, measured watch, stdout io.Writer) error {
+	base := o.server.BaseURL
 	resources := []string{base, base + "/mcp", base + "/mcp/signed-in"}
 	if o.issuer != "" && o.issuer != base {
-		gate, err := oauthas.New(ctx, oauthas.Config{DB: back.DB, Now: time.Now, Issuer: o.issuer, Resources: resources, Logger: config.Logger})
+		tokens, err := oauthas.New(ctx, oauthas.Config{DB: application.DB, Now: time.Now, Issuer: o.issuer, Resources: resources, Logger: config.Logger})
 		if err != nil {
 			return fmt.Errorf("-issuer: %w", err)
 		}
-		defer gate.Close()
-		if config.Middleware, err = newDoor(o, gate, config.Logger, measured); err != nil {
+		defer tokens.Close()
+		if config.Middleware, err = newMiddleware(o, tokens, config.Logger, measured); err != nil {
 			return err
 		}
-		doors, err := identity.Documents(config.Middleware, o.issuer, resources)
+		routes, err := identity.Documents(config.Middleware, o.issuer, resources)
 		if err != nil {
 			return err
 		}
-		return listen(ctx, config, o, doors, measured, stdout)
+		return listen(ctx, config, o, routes, measured, stdout)
 	}
 	users, err := identity.Open(ctx, identity.Config{
-		Settings: o.signIn, Backend: back, Issuer: base, Resources: resources[1:], Unlimited: o.face.Limits(time.Now) == nil,
+		Settings: o.signIn, Backend: application, Issuer: base, Resources: resources[1:], Unlimited: o.server.Limits(time.Now) == nil,
 		Address: func(r *http.Request) netip.Addr { return config.Middleware.ClientIP(r) }, Logger: config.Logger, Now: time.Now,
 	})
 	if err != nil {
 		return err
 	}
 	defer users.Close()
-	defer o.keep.Start(ctx, back.DB, measured.metrics.Registerer(), config.Logger, users.Accounts.UnconfirmedRetention()...)() // with -issuer that one does
-	if config.Middleware, err = newDoor(o, users.OAuth, config.Logger, measured); err != nil {
+	defer o.keep.Start(ctx, application.DB, measured.metrics.Registerer(), config.Logger, users.Accounts.UnconfirmedRetention()...)() // with -issuer that one does
+	if config.Middleware, err = newMiddleware(o, users.OAuth, config.Logger, measured); err != nil {
 		return err
 	}
-	doors := users.Routes(config.Middleware, o.signIn.Signup.Value, users.Names)
-	doors[static.StylePath], doors[static.IconPath] = static.Handler(), static.Handler()
-	doors["/{$}"] = http.RedirectHandler("/account", http.StatusSeeOther) // there is no other first page here
-	return listen(ctx, config, o, doors, measured, stdout)
+	routes := users.Routes(config.Middleware, o.signIn.Signup.Value, users.Names)
+	routes[static.StylePath], routes[static.IconPath] = static.Handler(), static.Handler()
+	routes["/{$}"] = http.RedirectHandler("/account", http.StatusSeeOther) // there is no other first page here
+	return listen(ctx, config, o, routes, measured, stdout)
 }
 
-func newDoor(o *options, gate middleware.TokenVerifier, log *slog.Logger, measured watch) (*middleware.Stack, error) {
-	proxies, err := o.face.Proxies()
+func newMiddleware(o *options, tokens middleware.TokenVerifier, log *slog.Logger, measured watch) (*middleware.Stack, error) {
+	proxies, err := o.server.Proxies()
 	if err != nil {
 		return nil, err
 	}
 	return middleware.New(middleware.Config{
-		BaseURL: o.face.BaseURL, Tokens: gate, Limits: o.face.Limits(time.Now), TrustedProxies: proxies,
-		Bodies: o.face.Bodies(), PerAddress: o.face.PerAddress(),
+		BaseURL: o.server.BaseURL, Tokens: tokens, Limits: o.server.Limits(time.Now), TrustedProxies: proxies,
+		Bodies: o.server.Bodies(), PerAddress: o.server.PerAddress(),
 		Logger: log, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,
 	}), nil
 }
 
-// listen serves MCP beside the doors.
-func listen(ctx context.Context, config mcp.Config, o *options, doors map[string]http.Handler, measured watch, stdout io.Writer) error {
+// listen serves MCP beside the other routes.
+func listen(ctx context.Context, config mcp.Config, o *options, routes map[string]http.Handler, measured watch, stdout io.Writer) error {
 	server, err := mcp.New(config)
 	if err != nil {
 		return err
 	}
-	base := o.face.BaseURL
-	doors["/mcp"] = server.Handler(base+"/mcp", false)
-	doors["/mcp/signed-in"] = server.Handler(base+"/mcp/signed-in", true)
-	doors["/healthz"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	base := o.server.BaseURL
+	routes["/mcp"] = server.Handler(base+"/mcp", false)
+	routes["/mcp/signed-in"] = server.Handler(base+"/mcp/signed-in", true)
+	routes["/healthz"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	nothing := config.Middleware.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		config.Middleware.WriteError(w, r, base, fault.New(fault.NotFound, "there is nothing at this path").WithHint("the MCP endpoint is %s/mcp", base))
 	}))
-	return o.face.Serve(ctx, identity.ByPath(doors, nothing), measured.metrics.Handler(), config.Logger, stdout, func() { o.started(stdout) })
+	return o.server.Serve(ctx, identity.ByPath(routes, nothing), measured.metrics.Handler(), config.Logger, stdout, func() { o.started(stdout) })
 }

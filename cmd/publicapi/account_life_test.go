@@ -17,8 +17,8 @@ func TestStrangersWhoSignUpWithAnAddress(t *testing.T) {
 	t.Parallel()
 	mail := newSink(t)
 	s := open(t, "-smtp", "smtp://"+mail.address, "-mail-from", "Namewharf <signin@names.example>", "-rate-limits", "off")
-	town := s.town(t)
-	stranger, owner := town.NewUser(), town.NewUser()
+	oauth := s.oauth(t)
+	stranger, owner := oauth.NewUser(), oauth.NewUser()
 	stranger.Email = owner.Email
 	signUp := func(p *oauthtest.User) oauthtest.Answer {
 		return p.SubmitForm(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
@@ -26,13 +26,13 @@ func TestStrangersWhoSignUpWithAnAddress(t *testing.T) {
 	signIn := func(p *oauthtest.User) oauthtest.Answer {
 		return p.Submit("/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
 	}
-	known := town.NewUser() // whose account is there, and confirmed
+	known := oauth.NewUser() // whose account is there, and confirmed
 	create := exec.Command(compile(t, "operator"), "account", "create", "-email", known.Email, "-data", s.data)
 	create.Stdin = strings.NewReader(known.Password + "\n")
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("create an account: %v\n%s", err, out)
 	}
-	other := town.NewUser()
+	other := oauth.NewUser()
 	other.Email = known.Email
 	text := func(a oauthtest.Answer, p *oauthtest.User) string {
 		return strings.ReplaceAll(a.Text, p.Email, "E")

@@ -15,8 +15,8 @@ import (
 	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
-// town is the site as people and applications see it.
-func (s *site) town(t testing.TB) *oauthtest.Server {
+// oauth is the site as people and applications see it.
+func (s *site) oauth(t testing.TB) *oauthtest.Server {
 	return &oauthtest.Server{TB: t, Base: s.url}
 }
 
@@ -125,9 +125,9 @@ func TestAttackTable(t *testing.T) {
 // redirectTricks asks for redirects that look like the registered ones. Not one may become a question, let alone a
 // redirect.
 func (s *site) redirectTricks(t *testing.T) {
-	town := s.town(t)
-	person := town.SignedInUser()
-	app := town.NewClient("https://app.example/cb", "http://127.0.0.1:8000/cb", "cursor://anysphere/cb")
+	oauth := s.oauth(t)
+	person := oauth.SignedInUser()
+	app := oauth.NewClient("https://app.example/cb", "http://127.0.0.1:8000/cb", "cursor://anysphere/cb")
 	for _, good := range []string{"https://app.example/cb", "http://127.0.0.1:41234/cb", "http://127.0.0.1/cb", "cursor://anysphere/cb"} {
 		if a := person.Open(app.AuthorizePath(url.Values{"redirect_uri": {good}})); a.Status != http.StatusOK {
 			t.Errorf("%q, which is registered: got %d, want a question", good, a.Status)
@@ -168,15 +168,15 @@ func (s *site) redirectTricks(t *testing.T) {
 		"a wildcard": "https://*.app.example/cb", "a fragment": "https://app.example/cb#x", "a user": "https://a@app.example/cb",
 		"a scheme without a dot": "ember:/cb", "no scheme": "/cb",
 	} {
-		if a := town.Register(map[string]any{"redirect_uris": []string{uri}}); a.Status != http.StatusBadRequest || a.Get("error") != "invalid_redirect_uri" {
+		if a := oauth.Register(map[string]any{"redirect_uris": []string{uri}}); a.Status != http.StatusBadRequest || a.Get("error") != "invalid_redirect_uri" {
 			t.Errorf("registering %s, %q: got %d %s, want 400 invalid_redirect_uri", name, uri, a.Status, a.Text)
 		}
 	}
 }
 
 func (s *site) pkceDowngrades(t *testing.T) {
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
 	for name, changes := range map[string]url.Values{
 		"no challenge":        {"code_challenge": nil, "code_challenge_method": nil},
 		"plain":               {"code_challenge": {app.Verifier}, "code_challenge_method": {"plain"}},
@@ -194,39 +194,39 @@ func (s *site) pkceDowngrades(t *testing.T) {
 	for name, verifier := range map[string][]string{"no verifier": nil, "an empty verifier": {""}} {
 		form := app.CodeForm(code)
 		form["code_verifier"] = verifier
-		wantOAuthError(t, name, town.Token(form), "invalid_request")
+		wantOAuthError(t, name, oauth.Token(form), "invalid_request")
 	}
 	form := app.CodeForm(code)
 	form.Set("code_verifier", oauthtest.Challenge(app.Verifier))
-	wantOAuthError(t, "the challenge as verifier", town.Token(form), "invalid_grant")
-	if !s.good(t, town.MustToken(app.CodeForm(code)).Access) {
+	wantOAuthError(t, "the challenge as verifier", oauth.Token(form), "invalid_grant")
+	if !s.good(t, oauth.MustToken(app.CodeForm(code)).Access) {
 		t.Error("the verifier of a challenge without a method, which is S256: the token is not good")
 	}
 }
 
 func (s *site) codeTwice(t *testing.T) {
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
 	form := app.CodeForm(person.Allow(app, nil).Get("code"))
-	tokens := town.MustToken(form)
+	tokens := oauth.MustToken(form)
 	thief := app.CodeForm(form.Get("code"))
 	thief.Set("code_verifier", strings.Repeat("x", 43))
 	for range 6 {
-		wantOAuthError(t, "the code again with a wrong verifier", town.Token(thief), "invalid_grant")
+		wantOAuthError(t, "the code again with a wrong verifier", oauth.Token(thief), "invalid_grant")
 	}
 	if !s.good(t, tokens.Access) {
 		t.Error("a thief without the verifier ended the grant")
 	}
-	wantOAuthError(t, "the code again with the verifier", town.Token(form), "invalid_grant")
+	wantOAuthError(t, "the code again with the verifier", oauth.Token(form), "invalid_grant")
 	if s.good(t, tokens.Access) {
 		t.Error("the access token outlived the second use of its code")
 	}
-	wantOAuthError(t, "the refresh token after it", town.Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
-	other := town.NewClient()
+	wantOAuthError(t, "the refresh token after it", oauth.Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
+	other := oauth.NewClient()
 	form = app.CodeForm(person.Allow(app, nil).Get("code"))
 	stolen := other.CodeForm(form.Get("code"))
 	stolen.Set("code_verifier", app.Verifier)
-	wantOAuthError(t, "the code at another client", town.Token(stolen), "invalid_grant")
+	wantOAuthError(t, "the code at another client", oauth.Token(stolen), "invalid_grant")
 }
 
 // race sends one request to the token endpoint n times at once and returns the tokens of those that succeed.
@@ -254,9 +254,9 @@ func race(t *testing.T, n int, form url.Values, at ...*oauthtest.Server) (won []
 }
 
 func (s *site) fiftyRedemptions(t *testing.T) {
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
-	won := race(t, 50, app.CodeForm(person.Allow(app, nil).Get("code")), town)
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
+	won := race(t, 50, app.CodeForm(person.Allow(app, nil).Get("code")), oauth)
 	if len(won) != 1 {
 		t.Fatalf("got %d tokens for one code, want 1", len(won))
 	}
@@ -266,20 +266,20 @@ func (s *site) fiftyRedemptions(t *testing.T) {
 }
 
 func (s *site) refreshTwice(t *testing.T) {
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
 	first := person.Tokens(app, nil)
-	second := town.MustToken(app.RefreshForm(first.Refresh))
-	third := town.MustToken(app.RefreshForm(second.Refresh))
+	second := oauth.MustToken(app.RefreshForm(first.Refresh))
+	third := oauth.MustToken(app.RefreshForm(second.Refresh))
 	if !s.good(t, third.Access) {
 		t.Fatal("the token after two rotations is not good")
 	}
-	wantOAuthError(t, "the first refresh token again", town.Token(app.RefreshForm(first.Refresh)), "invalid_grant")
+	wantOAuthError(t, "the first refresh token again", oauth.Token(app.RefreshForm(first.Refresh)), "invalid_grant")
 	for i, tokens := range []oauthtest.Tokens{first, second, third} {
 		if s.good(t, tokens.Access) {
 			t.Errorf("access token %d is good after the reuse", i+1)
 		}
-		wantOAuthError(t, "refreshing after the reuse", town.Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
+		wantOAuthError(t, "refreshing after the reuse", oauth.Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
 	}
 	if page := person.Open("/account/security"); !strings.Contains(page.Text, "a refresh token was used twice") {
 		t.Errorf("the security log does not tell the owner:\n%s", page.Text)
@@ -287,9 +287,9 @@ func (s *site) refreshTwice(t *testing.T) {
 }
 
 func (s *site) twentyRefreshes(t *testing.T) {
-	town := s.town(t)
-	app := town.NewClient()
-	won := race(t, 20, app.RefreshForm(town.SignedInUser().Tokens(app, nil).Refresh), town)
+	oauth := s.oauth(t)
+	app := oauth.NewClient()
+	won := race(t, 20, app.RefreshForm(oauth.SignedInUser().Tokens(app, nil).Refresh), oauth)
 	if len(won) != 1 {
 		t.Fatalf("got %d successors of one refresh token, want 1", len(won))
 	}
@@ -298,11 +298,11 @@ func (s *site) twentyRefreshes(t *testing.T) {
 	}
 }
 
-// audiences takes tokens to doors that they are not for.
+// audiences shows tokens to transports that they are not for.
 func (s *site) audiences(t *testing.T) {
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
-	doors := map[string]func(token string) reply{
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
+	routes := map[string]func(token string) reply{
 		"/api": func(token string) reply { return s.asks(t, "GET", "/api", "", token) },
 		"/mcp": func(token string) reply { return s.whoami(t, "/mcp", token) },
 		"/mcp/signed-in": func(token string) reply {
@@ -321,13 +321,13 @@ func (s *site) audiences(t *testing.T) {
 		{[]string{s.url + "/api", s.url + "/mcp"}, map[string]bool{"/api": true, "/mcp": true, "/mcp/signed-in": true}},
 	} {
 		tokens := person.Tokens(app, url.Values{"resource": test.resource})
-		for path, call := range doors {
+		for path, call := range routes {
 			r := call(tokens.Access)
 			if good := r.StatusCode == http.StatusOK; good != test.good[path] || !good && r.StatusCode != http.StatusUnauthorized {
 				t.Errorf("a token for %q at %s: got %d %s, want good: %v", test.resource, path, r.StatusCode, r.text, test.good[path])
 			}
 			challenge, document := r.Header.Get("WWW-Authenticate"), `resource_metadata="`+s.url+"/.well-known/oauth-protected-resource"+path+`"`
-			if path == "/api" { // whose challenge names the document of all doors, or its own
+			if path == "/api" { // whose challenge names the document of all transports, or its own
 				document = `resource_metadata="` + s.url + "/.well-known/oauth-protected-resource"
 			}
 			if !test.good[path] && (!strings.Contains(challenge, `error="invalid_token"`) || !strings.Contains(challenge, document)) {
@@ -343,7 +343,7 @@ func (s *site) audiences(t *testing.T) {
 	}
 	narrow := app.RefreshForm(person.Tokens(app, url.Values{"resource": {s.url + "/mcp"}}).Refresh)
 	narrow.Set("resource", s.url+"/api")
-	wantOAuthError(t, "refreshing into another resource", town.Token(narrow), "invalid_target")
+	wantOAuthError(t, "refreshing into another resource", oauth.Token(narrow), "invalid_target")
 	tokens := person.Tokens(app, nil)
 	if r := s.asks(t, "GET", "/api", "", tokens.Refresh); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a refresh token at the API: got %d, want 401", r.StatusCode)
@@ -358,9 +358,9 @@ func (s *site) whoami(t testing.TB, path, token string) reply {
 }
 
 func (s *site) tokenInQuery(t *testing.T) {
-	town := s.town(t)
-	app := town.NewClient()
-	tokens := town.SignedInUser().Tokens(app, nil)
+	oauth := s.oauth(t)
+	app := oauth.NewClient()
+	tokens := oauth.SignedInUser().Tokens(app, nil)
 	if r := s.do(t, "GET", "/api?access_token="+tokens.Access, ""); r.StatusCode != http.StatusUnauthorized {
 		t.Errorf("GET /api with the token in its query: got %d %s, want 401", r.StatusCode, r.text)
 	}
@@ -379,7 +379,7 @@ func (s *site) tokenInQuery(t *testing.T) {
 	if !strings.Contains(r.text, `"masked":true`) || strings.Contains(r.text, `"priceCents"`) {
 		t.Errorf("/mcp with the token in the query: got %d %s, want masked prices", r.StatusCode, r.text)
 	}
-	if a := town.Post("/api/oauth/token?"+app.RefreshForm(tokens.Refresh).Encode(), nil); a.Status != http.StatusBadRequest {
+	if a := oauth.Post("/api/oauth/token?"+app.RefreshForm(tokens.Refresh).Encode(), nil); a.Status != http.StatusBadRequest {
 		t.Errorf("refreshing by the query: got %d %s, want 400", a.Status, a.Text)
 	}
 	if log := s.log.String(); strings.Contains(log, tokens.Access) || strings.Contains(log, tokens.Refresh) {
@@ -388,8 +388,8 @@ func (s *site) tokenInQuery(t *testing.T) {
 }
 
 func (s *site) twoTokens(t *testing.T) {
-	town := s.town(t)
-	tokens := town.SignedInUser().Tokens(town.NewClient(), nil)
+	oauth := s.oauth(t)
+	tokens := oauth.SignedInUser().Tokens(oauth.NewClient(), nil)
 	for _, second := range []string{"Bearer " + tokens.Access, "Bearer nope", "Basic eDp5", ""} {
 		for _, path := range []string{"/api", "/api/domains", listings} {
 			r := s.asks(t, "GET", path, "", tokens.Access, "Authorization", second)
@@ -434,8 +434,8 @@ func allowed(t testing.TB, question oauthtest.Answer) url.Values {
 }
 
 func (s *site) foreignConsent(t *testing.T) {
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
 	question := person.Open(app.AuthorizePath(nil))
 	form := allowed(t, question)
 	for name, headers := range map[string][]string{
@@ -454,7 +454,7 @@ func (s *site) foreignConsent(t *testing.T) {
 	if !strings.Contains(policy, "form-action 'self' http://127.0.0.1") || !strings.Contains(policy, "default-src 'none'") {
 		t.Errorf("the question's policy is %q", policy)
 	}
-	if a := town.Get(app.AuthorizePath(nil), "Origin", "https://evil.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
+	if a := oauth.Get(app.AuthorizePath(nil), "Origin", "https://evil.example"); a.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("pages of others may read the authorization endpoint: %v", a.Header)
 	}
 	if a := person.Submit("/oauth/authorize", form); a.Status != http.StatusSeeOther || !a.Location().Query().Has("code") {
@@ -463,12 +463,12 @@ func (s *site) foreignConsent(t *testing.T) {
 }
 
 func (s *site) consentOfOthers(t *testing.T) {
-	town := s.town(t)
-	victim, attacker, app := town.SignedInUser(), town.SignedInUser(), town.NewClient()
+	oauth := s.oauth(t)
+	victim, attacker, app := oauth.SignedInUser(), oauth.SignedInUser(), oauth.NewClient()
 	form := allowed(t, attacker.Open(app.AuthorizePath(nil)))
 	wantPage(t, "the attacker's question answered in the victim's session", victim.Submit("/oauth/authorize", form), http.StatusBadRequest)
-	wantPage(t, "answered by nobody", town.NewUser().Submit("/oauth/authorize", form), http.StatusBadRequest)
-	second := town.NewUser()
+	wantPage(t, "answered by nobody", oauth.NewUser().Submit("/oauth/authorize", form), http.StatusBadRequest)
+	second := oauth.NewUser()
 	second.Email, second.Password = attacker.Email, attacker.Password
 	second.SignIn()
 	wantPage(t, "answered in another session of the same person", second.Submit("/oauth/authorize", form), http.StatusBadRequest)
@@ -481,8 +481,8 @@ func (s *site) consentOfOthers(t *testing.T) {
 }
 
 func (s *site) consentTwice(t *testing.T) {
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
 	form := allowed(t, person.Open(app.AuthorizePath(nil)))
 	var codes sync.Map
 	var all sync.WaitGroup
@@ -514,8 +514,8 @@ func (s *site) consentTwice(t *testing.T) {
 
 // parameterSwap answers a question with other parameters than it was asked with.
 func (s *site) parameterSwap(t *testing.T) {
-	town := s.town(t)
-	person, app, evil := town.SignedInUser(), town.NewClient("https://app.example/cb"), town.NewClient("https://evil.example/cb")
+	oauth := s.oauth(t)
+	person, app, evil := oauth.SignedInUser(), oauth.NewClient("https://app.example/cb"), oauth.NewClient("https://evil.example/cb")
 	form := allowed(t, person.Open(app.AuthorizePath(url.Values{"scope": {"pricing:read"}, "resource": {s.url + "/mcp"}})))
 	swapped, err := url.ParseQuery(strings.TrimPrefix(evil.AuthorizePath(url.Values{"scope": {"pricing:read domains:write"}, "resource": {s.url}}), "/oauth/authorize?"))
 	if err != nil {
@@ -527,21 +527,21 @@ func (s *site) parameterSwap(t *testing.T) {
 	if a.Status != http.StatusSeeOther || to.Host != "app.example" || to.Query().Get("code") == "" {
 		t.Fatalf("got %d to %s, want a code at the redirect that was shown", a.Status, to)
 	}
-	wantOAuthError(t, "the code at the other client", town.Token(evil.CodeForm(to.Query().Get("code"))), "invalid_grant")
+	wantOAuthError(t, "the code at the other client", oauth.Token(evil.CodeForm(to.Query().Get("code"))), "invalid_grant")
 	redemption := app.CodeForm(to.Query().Get("code"))
 	redemption.Set("redirect_uri", evil.Redirect)
-	wantOAuthError(t, "the code with another redirect", town.Token(redemption), "invalid_grant")
-	tokens := town.MustToken(app.CodeForm(person.Allow(app, url.Values{"scope": {"pricing:read"}, "resource": {s.url + "/mcp"}}).Get("code")))
+	wantOAuthError(t, "the code with another redirect", oauth.Token(redemption), "invalid_grant")
+	tokens := oauth.MustToken(app.CodeForm(person.Allow(app, url.Values{"scope": {"pricing:read"}, "resource": {s.url + "/mcp"}}).Get("code")))
 	if tokens.Scope != "pricing:read" || s.good(t, tokens.Access) {
 		t.Errorf("got the scope %q, good at the API: want what was shown", tokens.Scope)
 	}
 	wider := app.RefreshForm(tokens.Refresh)
 	wider.Set("scope", "pricing:read domains:write")
-	wantOAuthError(t, "refreshing into more scope", town.Token(wider), "invalid_scope")
+	wantOAuthError(t, "refreshing into more scope", oauth.Token(wider), "invalid_scope")
 }
 
 func (s *site) phishingNames(t *testing.T) {
-	town := s.town(t)
+	oauth := s.oauth(t)
 	for name, text := range map[string]string{
 		"our own":                      "Namewharf",
 		"ours in capitals":             "NAMEWHARF Support",
@@ -558,20 +558,20 @@ func (s *site) phishingNames(t *testing.T) {
 		"a line feed":                  "Ember\nVerified by your bank",
 		"a hundred and one characters": strings.Repeat("a", 101),
 	} {
-		a := town.Register(map[string]any{"client_name": text, "redirect_uris": []string{"https://app.example/cb"}})
+		a := oauth.Register(map[string]any{"client_name": text, "redirect_uris": []string{"https://app.example/cb"}})
 		if a.Status != http.StatusBadRequest || a.Get("error") != "invalid_client_metadata" {
 			t.Errorf("%s, %q: got %d %s, want 400 invalid_client_metadata", name, text, a.Status, a.Text)
 		}
 	}
-	made := town.Register(map[string]any{
+	made := oauth.Register(map[string]any{
 		"client_name": `Bank <script>alert(1)</script>`, "redirect_uris": []string{"https://xn--80ak6aa92e.com/cb"},
 		"client_secret": "x", "software_id": "unknown members are ignored",
 	})
-	app := &oauthtest.Client{Server: town, ID: made.Get("client_id"), Redirect: "https://xn--80ak6aa92e.com/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.Client{Server: oauth, ID: made.Get("client_id"), Redirect: "https://xn--80ak6aa92e.com/cb", Verifier: strings.Repeat("v", 43)}
 	if made.Status != http.StatusCreated || made.Get("client_secret") != "" {
 		t.Fatalf("register: got %d %s, want 201 without a secret", made.Status, made.Text)
 	}
-	page := town.SignedInUser().Open(app.AuthorizePath(nil)).Text
+	page := oauth.SignedInUser().Open(app.AuthorizePath(nil)).Text
 	for _, want := range []string{"Bank &lt;script&gt;", "nobody has checked", "<code>xn--80ak6aa92e.com</code>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the question lacks %q:\n%s", want, page)
@@ -581,8 +581,8 @@ func (s *site) phishingNames(t *testing.T) {
 
 // openRedirect sends people who are not signed in to addresses of the attacker's choice.
 func (s *site) openRedirect(t *testing.T) {
-	town := s.town(t)
-	evil := town.NewClient("https://evil.example/cb")
+	oauth := s.oauth(t)
+	evil := oauth.NewClient("https://evil.example/cb")
 	for name, changes := range map[string]url.Values{
 		"a bad scope":         {"scope": {"everything"}},
 		"a bad resource":      {"resource": {"https://evil.example"}},
@@ -593,46 +593,46 @@ func (s *site) openRedirect(t *testing.T) {
 		"an unknown client":   {"client_id": {"client_unknown"}},
 		"an unknown redirect": {"redirect_uri": {"https://other.example/"}},
 	} {
-		wantPage(t, name, town.Get(evil.AuthorizePath(changes)), http.StatusBadRequest)
+		wantPage(t, name, oauth.Get(evil.AuthorizePath(changes)), http.StatusBadRequest)
 	}
-	a := town.Get(evil.AuthorizePath(nil))
+	a := oauth.Get(evil.AuthorizePath(nil))
 	if to := a.Location(); a.Status != http.StatusSeeOther || to.Host != "" || to.Path != "/signin" {
 		t.Errorf("a good request: got %d to %s, want our sign-in page", a.Status, to)
 	}
 }
 
 func (s *site) foreignReturn(t *testing.T) {
-	town := s.town(t)
-	person := town.NewUser().SignUp()
-	signIn := func(back string) string {
-		return "/signin?" + url.Values{"return": {back}}.Encode()
+	oauth := s.oauth(t)
+	person := oauth.NewUser().SignUp()
+	signIn := func(application string) string {
+		return "/signin?" + url.Values{"return": {application}}.Encode()
 	}
 	evil := []string{
 		"https://evil.example/", "//evil.example/account", `/\evil.example`, `\\evil.example`, "/account/../../evil.example", "/account\r\nX: y",
 		"javascript:alert(1)", "/oauth/authorize/../../signout", "/signout", "https:evil.example", "/%2f%2fevil.example", " /account", "/account#https://evil.example",
 	}
-	for _, back := range evil {
-		if form, _ := person.Open(signIn(back)).Form("/signin"); form.Get("return") != "/account" {
-			t.Errorf("return=%q: the sign-in page leads to %q, want /account", back, form.Get("return"))
+	for _, application := range evil {
+		if form, _ := person.Open(signIn(application)).Form("/signin"); form.Get("return") != "/account" {
+			t.Errorf("return=%q: the sign-in page leads to %q, want /account", application, form.Get("return"))
 		}
 	}
 	credentials := url.Values{"email": {person.Email}, "password": {person.Password}, "return": {evil[1]}}
 	if a := person.Submit("/signin", credentials); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/account" {
 		t.Errorf("a forged form: got %d to %q, want /account", a.Status, a.Header.Get("Location"))
 	}
-	for _, back := range evil {
-		if a := person.Open(signIn(back)); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/account" {
-			t.Errorf("return=%q once signed in: got %d to %q, want /account", back, a.Status, a.Header.Get("Location"))
+	for _, application := range evil {
+		if a := person.Open(signIn(application)); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/account" {
+			t.Errorf("return=%q once signed in: got %d to %q, want /account", application, a.Status, a.Header.Get("Location"))
 		}
 	}
 }
 
 func (s *site) sessionFixation(t *testing.T) {
-	town := s.town(t)
+	oauth := s.oauth(t)
 	const cookie = "nw_session"
-	attacker := town.SignedInUser()
+	attacker := oauth.SignedInUser()
 	planted := attacker.Cookie(cookie)
-	victim := town.NewUser().SignUp()
+	victim := oauth.NewUser().SignUp()
 	u, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)
@@ -649,21 +649,21 @@ func (s *site) sessionFixation(t *testing.T) {
 	}
 	old := victim.Cookie(cookie)
 	victim.SignInAgain()
-	stale := town.Get("/account", "Cookie", cookie+"="+old)
+	stale := oauth.Get("/account", "Cookie", cookie+"="+old)
 	if stale.Status != http.StatusSeeOther {
 		t.Errorf("the session before another sign-in: got %d, want the sign-in page", stale.Status)
 	}
 	last := victim.Cookie(cookie)
 	victim.SubmitForm(victim.Open("/signout"), "/signout", nil)
-	if a := town.Get("/account", "Cookie", cookie+"="+last); a.Status != http.StatusSeeOther {
+	if a := oauth.Get("/account", "Cookie", cookie+"="+last); a.Status != http.StatusSeeOther {
 		t.Errorf("the session after signing out: got %d, want the sign-in page", a.Status)
 	}
 }
 
 // foreignForms posts every form of an account from another site.
 func (s *site) foreignForms(t *testing.T) {
-	town := s.town(t)
-	person := town.SignedInUser()
+	oauth := s.oauth(t)
+	person := oauth.SignedInUser()
 	for _, path := range []string{
 		"/signin", "/signup", "/signout", "/signin/mail", "/signin/link", "/forgot", "/reset", "/verify", "/account/apps", "/account/sessions",
 		"/account/domains", "/account/security/password", "/account/security/verify", "/account/passkeys/remove", "/account/passkeys/begin",

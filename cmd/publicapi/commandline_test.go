@@ -115,7 +115,7 @@ func (s *site) runs(t *testing.T, cmd *exec.Cmd) (said []string, err error) {
 // program that asked.
 func (s *site) allows(t *testing.T, request string) {
 	t.Helper()
-	person := s.town(t).SignedInUser()
+	person := s.oauth(t).SignedInUser()
 	answer := person.SubmitForm(person.Open(request), "/oauth/authorize", url.Values{"answer": {"allow"}})
 	response, err := http.Get(answer.Header.Get("Location"))
 	if err != nil {

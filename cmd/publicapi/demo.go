@@ -38,12 +38,12 @@ func (d demoNames) Add(ctx context.Context, account string, name fqdn.Name) (por
 	return claim, err
 }
 
-// portfolioOf is what the doors see of the portfolios.
-func portfolioOf(users *identity.Services, back *app.App) pages.Portfolios {
-	if back.Demo == nil {
+// portfolioOf is what the transports see of the portfolios.
+func portfolioOf(users *identity.Services, application *app.App) pages.Portfolios {
+	if application.Demo == nil {
 		return users.Names
 	}
-	return demoNames{users.Names, back.Demo}
+	return demoNames{users.Names, application.Demo}
 }
 
 // A visitor is the demo's account.
@@ -51,8 +51,8 @@ type visitor struct{ email, password string }
 
 // demoAccount makes the account of the demo. Its password is one of this store: a store that is served to others later
 // has no password that they know.
-func demoAccount(ctx context.Context, users *identity.Services, back *app.App) (visitor, error) {
-	secret, err := back.DB.Secret(ctx, "demo account", back.Keys)
+func demoAccount(ctx context.Context, users *identity.Services, application *app.App) (visitor, error) {
+	secret, err := application.DB.Secret(ctx, "demo account", application.Keys)
 	if err != nil {
 		return visitor{}, err
 	}
@@ -69,9 +69,9 @@ func demoAccount(ctx context.Context, users *identity.Services, back *app.App) (
 var demoReceivers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // demoPartner makes a sandbox credential, and the partner and its inventory on a store that has none yet.
-func demoPartner(ctx context.Context, back *app.App) (signature.Credential, error) {
+func demoPartner(ctx context.Context, application *app.App) (signature.Credential, error) {
 	const name = "Demo partner"
-	operator := admin.New(back.DB, back.Keys, back.DB.Now, "demo")
+	operator := admin.New(application.DB, application.Keys, application.DB.Now, "demo")
 	all, err := operator.Partners(ctx)
 	if err != nil {
 		return signature.Credential{}, err
@@ -87,33 +87,33 @@ func demoPartner(ctx context.Context, back *app.App) (signature.Credential, erro
 	if _, err := operator.Seed(ctx); err != nil {
 		return signature.Credential{}, err
 	}
-	if err := back.Market.Refresh(ctx); err != nil {
+	if err := application.Market.Refresh(ctx); err != nil {
 		return signature.Credential{}, err
 	}
 	return operator.CreateCredential(ctx, all[at].ID, market.Sandbox, strings.Join(credential.Scopes, ","))
 }
 
-// greeting makes what a visitor of the demo tries things out with, and returns what tells of it. mailed: a mail server is
+// prepareDemo makes what a visitor of the demo tries things out with, and returns what tells of it. mailed: a mail server is
 // configured.
-func greeting(ctx context.Context, w io.Writer, base string, back *app.App, users *identity.Services, mailed bool) (func(), error) {
-	v, err := demoAccount(ctx, users, back)
+func prepareDemo(ctx context.Context, w io.Writer, base string, application *app.App, users *identity.Services, mailed bool) (func(), error) {
+	v, err := demoAccount(ctx, users, application)
 	if err != nil {
 		return nil, err
 	}
-	issued, err := demoPartner(ctx, back)
+	issued, err := demoPartner(ctx, application)
 	if err != nil {
 		return nil, err
 	}
-	return func() { printDemo(w, base, back, v, issued, mailed) }, nil
+	return func() { printDemo(w, base, application, v, issued, mailed) }, nil
 }
 
 // printDemo tells what there is to try. It comes after the first line, which programs wait for.
-func printDemo(w io.Writer, base string, back *app.App, v visitor, p signature.Credential, mailed bool) {
+func printDemo(w io.Writer, base string, application *app.App, v visitor, p signature.Credential, mailed bool) {
 	fmt.Fprintf(w, "\nThis is the demo: its registry runs in this process, on loopback, and nothing outside is asked.\n\n")
 	fmt.Fprintf(w, "  pages    %s/  %s/docs\n  MCP      %s/mcp\n", base, base, base)
 	fmt.Fprintf(w, "  sign in  %s/signin  e-mail %s  password %s\n", base, v.email, v.password)
 	fmt.Fprintf(w, "  partner  %s/api/partner/v1  key %s  secret %s\n", base, p.KeyID, p.Secret)
-	fmt.Fprintf(w, "  store    -data %s  (for the operator's commands)\n", back.Data)
+	fmt.Fprintf(w, "  store    -data %s  (for the operator's commands)\n", application.Data)
 	mail := "to the log of this process, on standard error; look there for the links that sign in or confirm an address"
 	if mailed {
 		mail = "to the server of -smtp"
@@ -121,7 +121,7 @@ func printDemo(w io.Writer, base string, back *app.App, v visitor, p signature.C
 	fmt.Fprintf(w, "  mail     %s\n", mail)
 	fmt.Fprintf(w, "  domains  %s/account/domains  the demo publishes the TXT record that proves a name, so any name you claim is yours\n\n", base)
 	fmt.Fprintf(w, "A name of each kind to try:\n\n") // in any order: see TestTheDemosNamesWorkInAnyOrder
-	samples := back.Demo.Samples()
+	samples := application.Demo.Samples()
 	for _, s := range samples {
 		fmt.Fprintf(w, "  %-20s %s\n", s.Kind, s.Name)
 	}

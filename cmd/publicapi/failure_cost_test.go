@@ -70,9 +70,9 @@ func TestFailuresOfSignInAreCharged(t *testing.T) {
 func TestRefreshingWithoutEndIsLimited(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-trusted-proxies", "127.0.0.0/8")
-	town := s.town(t)
-	person := town.SignedInUser()
-	app := town.NewClient()
+	oauth := s.oauth(t)
+	person := oauth.SignedInUser()
+	app := oauth.NewClient()
 	var passes []oauthtest.Tokens
 	for range 2 {
 		passes = append(passes, person.Tokens(app, nil))
@@ -101,8 +101,8 @@ func TestRefreshingWithoutEndIsLimited(t *testing.T) {
 func TestManyNamesCostWhatSingleOnesDo(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	town := s.town(t)
-	app := town.NewClient()
+	oauth := s.oauth(t)
+	app := oauth.NewClient()
 	names := func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -112,7 +112,7 @@ func TestManyNamesCostWhatSingleOnesDo(t *testing.T) {
 	}
 	cost := func(path, body, class string, quota int) int {
 		t.Helper()
-		r := s.asks(t, "POST", path, body, town.SignedInUser().Tokens(app, nil).Access) // with a quota of its own
+		r := s.asks(t, "POST", path, body, oauth.SignedInUser().Tokens(app, nil).Access) // with a quota of its own
 		if r.StatusCode >= 400 {
 			t.Errorf("%s: got %d %s", path, r.StatusCode, r.text)
 		}

@@ -54,7 +54,7 @@ func TestTheSixtyFirstLookupOfAMinute(t *testing.T) {
 		}
 	}
 	wantLimited(t, r)
-	// One budget for all doors, and for bad input too; what asks no registry has another.
+	// One budget for all transports, and for bad input too; what asks no registry has another.
 	m := s.mcp(t, "/mcp", modern, "search_domain", message(modern, "search_domain", body))
 	if m.StatusCode != 200 || !strings.Contains(m.text, `"isError":true`) || !strings.Contains(m.text, "code: rate_limited") || !strings.Contains(m.text, "retry after: ") {
 		t.Errorf("MCP: got %d %s", m.StatusCode, m.text)
@@ -133,7 +133,7 @@ func TestWhoIsLimited(t *testing.T) {
 	}
 }
 
-// Who guesses tokens is told to wait, on each door.
+// Who guesses tokens is told to wait, by each transport.
 func TestGuessingTokensIsLimited(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-trusted-proxies", "127.0.0.0/8")

@@ -49,8 +49,8 @@ var malformedCalls = map[string]string{
 func TestMalformedCallsAreCharged(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	town := &oauthtest.Server{TB: t, Base: s.url}
-	signedIn := "Bearer " + town.SignedInUser().Tokens(town.NewClient(), map[string][]string{"resource": {s.url + "/mcp/signed-in"}}).Access
+	oauth := &oauthtest.Server{TB: t, Base: s.url}
+	signedIn := "Bearer " + oauth.SignedInUser().Tokens(oauth.NewClient(), map[string][]string{"resource": {s.url + "/mcp/signed-in"}}).Access
 	for _, mw := range []struct {
 		path    string
 		headers []string

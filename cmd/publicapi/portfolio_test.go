@@ -30,9 +30,9 @@ type owner struct {
 
 func (s *site) owner(t *testing.T) *owner {
 	t.Helper()
-	town := s.town(t)
-	person := town.SignedInUser()
-	return &owner{s, person, person.Tokens(town.NewClient(), nil).Access}
+	oauth := s.oauth(t)
+	person := oauth.SignedInUser()
+	return &owner{s, person, person.Tokens(oauth.NewClient(), nil).Access}
 }
 
 // A claim is how a name stands in a portfolio.
@@ -372,7 +372,7 @@ func (s *site) assistantChanges(t *testing.T) {
 
 // portfolioPage does it all with the forms of the page.
 func (s *site) portfolioPage(t *testing.T) {
-	person := s.town(t).SignedInUser()
+	person := s.oauth(t).SignedInUser()
 	const name, page = "emberlane.org", "/account/domains"
 	do := func(what string, fields url.Values) oauthtest.Answer {
 		t.Helper()
@@ -470,8 +470,8 @@ func TestDemoAccount(t *testing.T) {
 	p := programtest.Start(t, nil, "-demo", "-addr", "127.0.0.1:0", "-rate-limits", "off")
 	s := &site{url: p.Listening(), client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}}
 	defer s.client.CloseIdleConnections()
-	town := s.town(t)
-	visitor := town.NewUser()
+	oauth := s.oauth(t)
+	visitor := oauth.NewUser()
 	for visitor.Email = ""; visitor.Email == "" && p.Lines.Scan(); {
 		_, account, found := strings.Cut(p.Lines.Text(), "e-mail ")
 		if fields := strings.Fields(account); found && len(fields) == 3 {
@@ -479,7 +479,7 @@ func TestDemoAccount(t *testing.T) {
 		}
 	}
 	visitor.SignIn()
-	o := &owner{s, visitor, visitor.Tokens(town.NewClient(), nil).Access}
+	o := &owner{s, visitor, visitor.Tokens(oauth.NewClient(), nil).Access}
 	const name = "cobaltpine.io"
 	o.add(t, name)
 	if b := o.change(t, "verify", []string{name}, ""); b.Succeeded != 1 {

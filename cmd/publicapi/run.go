@@ -32,8 +32,8 @@ import (
 
 // options are the flags.
 type options struct {
-	face     *httpserver.Settings
-	stand    app.Config
+	server   *httpserver.Settings
+	cfg      app.Config
 	signIn   *identity.Settings
 	webhooks *settings.Networks // private addresses to which events may be sent
 	keep     *retention.Settings
@@ -41,10 +41,10 @@ type options struct {
 
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
 	fs := flag.NewFlagSet("publicapi", flag.ContinueOnError)
-	o := &options{face: httpserver.Flags(fs, "addr", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks one")}
-	o.stand.StoreFlags(fs, defaultData)
-	o.stand.LookupFlags(fs)
-	o.stand.KeysFlag(fs)
+	o := &options{server: httpserver.Flags(fs, "addr", "127.0.0.1:8080", "`host:port` to listen on; port 0 picks one")}
+	o.cfg.StoreFlags(fs, defaultData)
+	o.cfg.LookupFlags(fs)
+	o.cfg.KeysFlag(fs)
 	o.signIn = identity.Flags(fs)
 	o.webhooks = settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
 	o.keep = retention.Flags(fs)
@@ -57,10 +57,10 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 		return nil, err
 	case len(words) > 0:
 		return nil, errors.New("takes flags only; -h lists them")
-	case o.stand.Demo && !httpserver.Loopback(o.face.Addr):
+	case o.cfg.Demo && !httpserver.Loopback(o.server.Addr):
 		return nil, errors.New("-demo needs a loopback -addr such as 127.0.0.1:8080")
 	}
-	if o.stand.Demo && len(*o.webhooks) == 0 {
+	if o.cfg.Demo && len(*o.webhooks) == 0 {
 		*o.webhooks = demoReceivers
 	}
 	return o, nil
@@ -79,38 +79,38 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	face, stand := o.face, o.stand
-	proxies, err := face.Proxies()
+	server, cfg := o.server, o.cfg
+	proxies, err := server.Proxies()
 	if err != nil {
 		return err
 	}
-	log := face.Logger(stderr)
+	log := server.Logger(stderr)
 	tracer, flush, err := httpserver.Tracer(ctx, "publicapi", environ)
 	if err != nil {
 		return err
 	}
 	defer flush()
-	if err := face.Listen(); err != nil {
+	if err := server.Listen(); err != nil {
 		return err
 	}
-	defer face.Close()
+	defer server.Close()
 
-	limits := face.Limits(time.Now)
+	limits := server.Limits(time.Now)
 	metrics := middleware.NewMetrics(version.Version())
-	stand.Environ, stand.Logger, stand.Now, stand.Around = environ, log, time.Now, httpserver.Upstream(metrics.Registerer(), tracer)
-	back, err := app.Open(ctx, stand, defaultData)
+	cfg.Environ, cfg.Logger, cfg.Now, cfg.Around = environ, log, time.Now, httpserver.Upstream(metrics.Registerer(), tracer)
+	application, err := app.Open(ctx, cfg, defaultData)
 	if ctx.Err() != nil && err != nil {
 		return nil // told to end before it began
 	}
 	if err != nil {
 		return err
 	}
-	defer back.Close()
+	defer application.Close()
 
-	mcpURL, signedIn := face.BaseURL+"/mcp", face.BaseURL+"/mcp/signed-in"
+	mcpURL, signedIn := server.BaseURL+"/mcp", server.BaseURL+"/mcp/signed-in"
 	var d *middleware.Stack // asks users who calls; they ask it from where
 	users, err := identity.Open(ctx, identity.Config{
-		Settings: o.signIn, Backend: back, Issuer: face.BaseURL, Resources: []string{face.BaseURL + "/api", mcpURL, signedIn},
+		Settings: o.signIn, Backend: application, Issuer: server.BaseURL, Resources: []string{server.BaseURL + "/api", mcpURL, signedIn},
 		Unlimited: limits == nil, Address: func(r *http.Request) netip.Addr { return d.ClientIP(r) }, Logger: log, Now: time.Now,
 	})
 	if err != nil {
@@ -119,46 +119,46 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer users.Close()
 	defer watch(ctx, users.Names)()
 	d = middleware.New(middleware.Config{
-		BaseURL: face.BaseURL, Tokens: users.OAuth, Limits: limits, TrustedProxies: proxies, Bodies: face.Bodies(), PerAddress: face.PerAddress(),
+		BaseURL: server.BaseURL, Tokens: users.OAuth, Limits: limits, TrustedProxies: proxies, Bodies: server.Bodies(), PerAddress: server.PerAddress(),
 		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
 	})
-	names := portfolioOf(users, back)
+	names := portfolioOf(users, application)
 	set := tools.New(tools.Config{
-		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, Portfolio: names,
-		BaseURL: face.BaseURL, Secret: back.Secret, Now: time.Now,
+		Lookup: application.Lookup, Market: application.Market, Table: application.Table, Prices: application.Prices, Portfolio: names,
+		BaseURL: server.BaseURL, Secret: application.Secret, Now: time.Now,
 	})
 	batch.Add(set)
 	partners, err := partner.New(ctx, partner.Config{
-		DB: back.DB, Keys: back.Keys, Market: back.Market, Suffixes: back.Lookup.Suffixes(),
+		DB: application.DB, Keys: application.Keys, Market: application.Market, Suffixes: application.Lookup.Suffixes(),
 		NoLimits: limits == nil, Webhooks: *o.webhooks, Now: time.Now, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
 	defer partners.Close()
-	defer o.keep.Start(ctx, back.DB, metrics.Registerer(), log, users.Accounts.UnconfirmedRetention()...)()
+	defer o.keep.Start(ctx, application.DB, metrics.Registerer(), log, users.Accounts.UnconfirmedRetention()...)()
 	mcp, err := mcp.New(mcp.Config{
-		Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Middleware: d, Logger: log,
+		Set: set, Resources: tools.NewReference(set, application.Table), Version: version.Version(), Middleware: d, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
-	doors := users.Routes(d, o.signIn.Signup.Value, names)
-	doors["/mcp"] = mcp.Handler(mcpURL, false)
-	doors["/mcp/signed-in"] = mcp.Handler(signedIn, true)
+	routes := users.Routes(d, o.signIn.Signup.Value, names)
+	routes["/mcp"] = mcp.Handler(mcpURL, false)
+	routes["/mcp/signed-in"] = mcp.Handler(signedIn, true)
 	api := rest.New(rest.Config{
-		Middleware: d, Set: set, Version: tools.APIVersion, MCP: mcpURL, Ready: back.Ready,
+		Middleware: d, Set: set, Version: tools.APIVersion, MCP: mcpURL, Ready: application.Ready,
 		Partner: &rest.Partner{Set: partners.Set(), Signatures: partners},
 	})
-	greet := func() {}
-	if back.Demo != nil {
-		if greet, err = greeting(ctx, stdout, face.BaseURL, back, users, o.signIn.SMTP != ""); err != nil {
+	onReady := func() {}
+	if application.Demo != nil {
+		if onReady, err = prepareDemo(ctx, stdout, server.BaseURL, application, users, o.signIn.SMTP != ""); err != nil {
 			return err
 		}
 	}
-	return face.Serve(ctx, identity.ByPath(doors, api), metrics.Handler(), log, stdout, func() {
-		summary(o, stand, back).Print(stdout)
-		greet()
+	return server.Serve(ctx, identity.ByPath(routes, api), metrics.Handler(), log, stdout, func() {
+		summary(o, cfg, application).Print(stdout)
+		onReady()
 		// What opening took is garbage now, and an idle server would hold it for minutes; pools let go of theirs only
 		// at the second collection.
 		runtime.GC()
@@ -167,12 +167,12 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 }
 
 // summary is what the program says of itself at its start.
-func summary(o *options, stand app.Config, back *app.App) httpserver.Summary {
-	s, base := stand.Summary(back, version.Line("publicapi")), o.face.BaseURL
+func summary(o *options, cfg app.Config, application *app.App) httpserver.Summary {
+	s, base := cfg.Summary(application, version.Line("publicapi")), o.server.BaseURL
 	s.Links = [][2]string{
 		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + identity.SignInPath},
 	}
-	s.Off = slices.Concat(o.signIn.Disabled(), o.face.Off(), s.Off)
+	s.Off = slices.Concat(o.signIn.Disabled(), o.server.Off(), s.Off)
 	return s
 }
 

@@ -45,9 +45,9 @@ func openPublic(t *testing.T) (*site, *oauthtest.Server) {
 // Sign-in as the world sees it: over https, with all limits.
 func TestPublicSite(t *testing.T) {
 	t.Parallel()
-	s, town := openPublic(t)
+	s, oauth := openPublic(t)
 	in := func(t *testing.T) *oauthtest.Server {
-		return &oauthtest.Server{TB: t, Base: public, Transport: town.Transport}
+		return &oauthtest.Server{TB: t, Base: public, Transport: oauth.Transport}
 	}
 	for name, test := range map[string]func(*testing.T, *site, *oauthtest.Server){
 		"cookies":                    secureCookies,
@@ -66,8 +66,8 @@ func TestPublicSite(t *testing.T) {
 	}
 }
 
-func secureCookies(t *testing.T, _ *site, town *oauthtest.Server) {
-	person := town.NewUser().SignUp()
+func secureCookies(t *testing.T, _ *site, oauth *oauthtest.Server) {
+	person := oauth.NewUser().SignUp()
 	a := person.Submit("/signin", url.Values{"email": {person.Email}, "password": {person.Password}}, "X-Forwarded-For", "192.0.2.10")
 	cookies := a.Header.Values("Set-Cookie")
 	if len(cookies) != 1 {
@@ -82,7 +82,7 @@ func secureCookies(t *testing.T, _ *site, town *oauthtest.Server) {
 		t.Errorf("the cookie %q is for other hosts too", cookies[0])
 	}
 	token := person.Cookie("__Host-nw_session")
-	if a := town.Get("/account", "Cookie", "nw_session="+token); a.Status != http.StatusSeeOther {
+	if a := oauth.Get("/account", "Cookie", "nw_session="+token); a.Status != http.StatusSeeOther {
 		t.Errorf("the session in a cookie that other hosts can set: got %d, want the sign-in page", a.Status)
 	}
 	if a := person.Open("/account"); a.Status != http.StatusOK {
@@ -95,7 +95,7 @@ func secureCookies(t *testing.T, _ *site, town *oauthtest.Server) {
 }
 
 // forgedHost names other hosts in the headers that say where a request went to.
-func forgedHost(t *testing.T, s *site, town *oauthtest.Server) {
+func forgedHost(t *testing.T, s *site, oauth *oauthtest.Server) {
 	const evil = "evil.example"
 	forged := []string{"Host", evil, "X-Forwarded-Host", evil, "X-Forwarded-Proto", "http", "Forwarded", "host=" + evil, "X-Forwarded-For", "192.0.2.11"}
 	for _, path := range []string{
@@ -103,7 +103,7 @@ func forgedHost(t *testing.T, s *site, town *oauthtest.Server) {
 		"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource/mcp/signed-in", "/api", listings + "?limit=1",
 		"/signin", "/signup", "/forgot", "/.well-known/api-catalog", "/llms.txt",
 	} {
-		good, got := town.Get(path, "X-Forwarded-For", "192.0.2.11"), town.Get(path, forged...)
+		good, got := oauth.Get(path, "X-Forwarded-For", "192.0.2.11"), oauth.Get(path, forged...)
 		if got.Status != good.Status || masked(got.Text) != masked(good.Text) {
 			t.Errorf("%s under a forged host differs:\n%d %s\nwant\n%d %s", path, got.Status, got.Text, good.Status, good.Text)
 		}
@@ -115,15 +115,15 @@ func forgedHost(t *testing.T, s *site, town *oauthtest.Server) {
 		t.Errorf("the challenge of /mcp/signed-in is %v", r.Header)
 	}
 	for _, resource := range []string{"", "/api", "/mcp", "/mcp/signed-in"} {
-		a := town.Get("/.well-known/oauth-protected-resource"+resource, forged...)
+		a := oauth.Get("/.well-known/oauth-protected-resource"+resource, forged...)
 		if a.Get("resource") != public+resource || !strings.Contains(a.Text, `"authorization_servers":["`+public+`"]`) {
 			t.Errorf("the document of %s: got %s", public+resource, a.Text)
 		}
 	}
-	if a := town.Get("/.well-known/oauth-authorization-server", forged...); a.Get("issuer") != public || a.Get("token_endpoint") != public+"/api/oauth/token" {
+	if a := oauth.Get("/.well-known/oauth-authorization-server", forged...); a.Get("issuer") != public || a.Get("token_endpoint") != public+"/api/oauth/token" {
 		t.Errorf("the issuer under a forged host: %s", a.Text)
 	}
-	person := town.NewUser().SignUp()
+	person := oauth.NewUser().SignUp()
 	page := person.Open("/forgot", forged...)
 	person.Submit("/forgot", url.Values{"email": {person.Email}}, forged...)
 	link := s.mailed(t, person.Email, "/reset")
@@ -152,34 +152,34 @@ func (s *site) mailed(t testing.TB, to, path string) string {
 	return ""
 }
 
-func registrationFlood(t *testing.T, _ *site, town *oauthtest.Server) {
+func registrationFlood(t *testing.T, _ *site, oauth *oauthtest.Server) {
 	metadata := map[string]any{"redirect_uris": []string{"https://app.example/cb"}}
 	for i := range 20 {
-		if a := town.Register(metadata, "X-Forwarded-For", "192.0.2.12"); a.Status != http.StatusCreated {
+		if a := oauth.Register(metadata, "X-Forwarded-For", "192.0.2.12"); a.Status != http.StatusCreated {
 			t.Fatalf("registration %d: got %d %s", i+1, a.Status, a.Text)
 		}
 	}
-	a := town.Register(metadata, "X-Forwarded-For", "192.0.2.12")
+	a := oauth.Register(metadata, "X-Forwarded-For", "192.0.2.12")
 	wait, err := strconv.Atoi(a.Header.Get("Retry-After"))
 	if a.Status != http.StatusTooManyRequests || err != nil || wait < 1 || wait > 60 || a.Get("error") == "" {
 		t.Errorf("registration 21: got %d, Retry-After %q, %s; want 429 and up to a minute", a.Status, a.Header.Get("Retry-After"), a.Text)
 	}
 	for _, other := range []string{"192.0.2.13", "2001:db8:1::1"} {
-		if a := town.Register(metadata, "X-Forwarded-For", other); a.Status != http.StatusCreated {
+		if a := oauth.Register(metadata, "X-Forwarded-For", other); a.Status != http.StatusCreated {
 			t.Errorf("from %s meanwhile: got %d, want 201", other, a.Status)
 		}
 	}
-	if a := town.Register(map[string]any{"redirect_uris": []string{"https://app.example/" + strings.Repeat("a", 17<<10)}}, "X-Forwarded-For", "192.0.2.13"); a.Status != http.StatusRequestEntityTooLarge {
+	if a := oauth.Register(map[string]any{"redirect_uris": []string{"https://app.example/" + strings.Repeat("a", 17<<10)}}, "X-Forwarded-For", "192.0.2.13"); a.Status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a registration of 17 KiB: got %d, want 413", a.Status)
 	}
 }
 
 // passwordGuessing guesses from one address. Each guess takes longer, the answers say nothing, and the owner gets in.
-func passwordGuessing(t *testing.T, _ *site, town *oauthtest.Server) {
-	owner := town.NewUser().SignUp()
+func passwordGuessing(t *testing.T, _ *site, oauth *oauthtest.Server) {
+	owner := oauth.NewUser().SignUp()
 	guess := func(email, password, from string) (oauthtest.Answer, time.Duration) {
 		begun := time.Now()
-		a := town.NewUser().Submit("/signin", url.Values{"email": {email}, "password": {password}}, "X-Forwarded-For", from)
+		a := oauth.NewUser().Submit("/signin", url.Values{"email": {email}, "password": {password}}, "X-Forwarded-For", from)
 		return a, time.Since(begun)
 	}
 	var last oauthtest.Answer
@@ -206,17 +206,17 @@ func passwordGuessing(t *testing.T, _ *site, town *oauthtest.Server) {
 func blank(page, text string) string { return strings.ReplaceAll(page, text, "") }
 
 // privateDocument has the server fetch what only it can reach.
-func privateDocument(t *testing.T, _ *site, town *oauthtest.Server) {
+func privateDocument(t *testing.T, _ *site, oauth *oauthtest.Server) {
 	asked := make(chan string, 10)
 	host := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
 	defer host.Close()
-	app := &oauthtest.Client{Server: town, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.Client{Server: oauth, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 	for _, id := range []string{
 		host.URL + "/client", "https://localhost:" + host.URL[strings.LastIndex(host.URL, ":")+1:] + "/client", "https://169.254.169.254/latest/meta-data",
 		"https://10.0.0.1/client", "https://[::1]/client", "https://[::ffff:127.0.0.1]/client", "https://0.0.0.0/client", "https://2130706433/client",
 		"http://127.0.0.1/client", "file:///etc/passwd",
 	} {
-		a := town.Get(app.AuthorizePath(url.Values{"client_id": {id}}))
+		a := oauth.Get(app.AuthorizePath(url.Values{"client_id": {id}}))
 		wantPage(t, id, a, http.StatusBadRequest)
 		if strings.Contains(a.Text, "refused") || strings.Contains(a.Text, "timeout") {
 			t.Errorf("%s: the page tells what stands there:\n%s", id, a.Text)
@@ -229,9 +229,9 @@ func privateDocument(t *testing.T, _ *site, town *oauthtest.Server) {
 	}
 }
 
-func issuerInAnswer(t *testing.T, _ *site, town *oauthtest.Server) {
-	person := town.SignedInUser()
-	app := town.NewClient("https://app.example/cb")
+func issuerInAnswer(t *testing.T, _ *site, oauth *oauthtest.Server) {
+	person := oauth.SignedInUser()
+	app := oauth.NewClient("https://app.example/cb")
 	if q := person.Allow(app, nil); q.Get("iss") != public || q.Get("state") != "a b&c" {
 		t.Errorf("got %v, want the issuer %s (RFC 9207) and the state", q, public)
 	}
@@ -241,7 +241,7 @@ func issuerInAnswer(t *testing.T, _ *site, town *oauthtest.Server) {
 }
 
 // otherOrigins is an application in a browser, which may use what programs use and read no page of a person.
-func otherOrigins(t *testing.T, s *site, town *oauthtest.Server) {
+func otherOrigins(t *testing.T, s *site, oauth *oauthtest.Server) {
 	const origin = "https://app.example"
 	wantCORS := func(what string, h http.Header, open bool) {
 		t.Helper()
@@ -262,19 +262,19 @@ func otherOrigins(t *testing.T, s *site, town *oauthtest.Server) {
 		"/.well-known/oauth-protected-resource/mcp", "/api", listings + "?limit=1", "/api/oauth/token",
 		"/.well-known/oauth-protected-resource/nosuch", "/.well-known/oauth-authorization-server/mcp", "/.well-known/openid-configuration", "/api/oauth/nosuch",
 	} {
-		wantCORS(path, town.Get(path, "Origin", origin).Header, true)
+		wantCORS(path, oauth.Get(path, "Origin", origin).Header, true)
 	}
-	refused := town.Post("/api/oauth/token", url.Values{"grant_type": {"x"}}, "Origin", origin)
+	refused := oauth.Post("/api/oauth/token", url.Values{"grant_type": {"x"}}, "Origin", origin)
 	wantCORS("a refusal of the token endpoint", refused.Header, true)
 	for _, path := range []string{"/signin", "/signup", "/signout", "/forgot", "/reset?token=x", "/account", "/account/domains", "/oauth/authorize", "/passkey.js"} {
-		wantCORS(path, town.Get(path, "Origin", origin).Header, false)
+		wantCORS(path, oauth.Get(path, "Origin", origin).Header, false)
 		wantCORS("the preflight of "+path, s.do(t, "OPTIONS", path, "", "Origin", origin, "Access-Control-Request-Method", "POST").Header, false)
 	}
 	for name, a := range map[string]oauthtest.Answer{
-		"GET":             town.Get("/api/oauth/token?grant_type=refresh_token"),
-		"JSON":            town.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token"}}, "Content-Type", "application/json"),
-		"parameter twice": town.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token", "refresh_token"}}),
-		"17 KiB":          town.Post("/api/oauth/token", url.Values{"grant_type": {strings.Repeat("a", 17<<10)}}),
+		"GET":             oauth.Get("/api/oauth/token?grant_type=refresh_token"),
+		"JSON":            oauth.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token"}}, "Content-Type", "application/json"),
+		"parameter twice": oauth.Post("/api/oauth/token", url.Values{"grant_type": {"refresh_token", "refresh_token"}}),
+		"17 KiB":          oauth.Post("/api/oauth/token", url.Values{"grant_type": {strings.Repeat("a", 17<<10)}}),
 	} {
 		want := map[string]int{"GET": http.StatusMethodNotAllowed, "17 KiB": http.StatusRequestEntityTooLarge}[name]
 		if want == 0 {
@@ -287,9 +287,9 @@ func otherOrigins(t *testing.T, s *site, town *oauthtest.Server) {
 }
 
 // signedInLimits counts by account, wherever it calls from, and by more than a stranger has.
-func signedInLimits(t *testing.T, s *site, town *oauthtest.Server) {
-	app := town.NewClient("https://app.example/cb")
-	one, two := town.SignedInUser().Tokens(app, nil).Access, town.SignedInUser().Tokens(app, nil).Access
+func signedInLimits(t *testing.T, s *site, oauth *oauthtest.Server) {
+	app := oauth.NewClient("https://app.example/cb")
+	one, two := oauth.SignedInUser().Tokens(app, nil).Access, oauth.SignedInUser().Tokens(app, nil).Access
 	twenty := `{"domains":["a_b"` + strings.Repeat(`,"a_b"`, 199) + `]}` // look-ups that ask nobody
 	spend := func(token, from string) int {
 		headers := []string{"X-Forwarded-For", from}
@@ -365,10 +365,10 @@ func TestClientDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openOn(t, reg, raw, "-rate-limits", "off")
-	town := s.town(t)
-	person := town.SignedInUser()
+	oauth := s.oauth(t)
+	person := oauth.SignedInUser()
 	ask := func(path string) oauthtest.Answer {
-		app := &oauthtest.Client{Server: town, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+		app := &oauthtest.Client{Server: oauth, ID: host.URL + path, Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 		return person.Open(app.AuthorizePath(nil))
 	}
 	type late struct {
@@ -388,7 +388,7 @@ func TestClientDocuments(t *testing.T) {
 	for _, path := range []string{"/moved", "/other", "/large", "/secret", "/page", "/missing", "/phish"} {
 		wantPage(t, path, ask(path), http.StatusBadRequest)
 	}
-	app := &oauthtest.Client{Server: town, ID: host.URL + "/good", Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
+	app := &oauthtest.Client{Server: oauth, ID: host.URL + "/good", Redirect: "https://app.example/cb", Verifier: strings.Repeat("v", 43)}
 	if !s.good(t, person.Tokens(app, nil).Access) {
 		t.Error("the token of a client with a document is not good")
 	}
@@ -424,15 +424,15 @@ func TestTwoProcesses(t *testing.T) {
 		here := start()
 		defer here.client.CloseIdleConnections()
 		defer there.client.CloseIdleConnections()
-		town := here.town(t)
-		person, app := town.SignedInUser(), town.NewClient()
+		oauth := here.oauth(t)
+		person, app := oauth.SignedInUser(), oauth.NewClient()
 		tokens := person.Tokens(app, nil)
 		for range 3 { // which the second process remembers
 			if !there.good(t, tokens.Access) {
 				t.Fatal("the other process does not know the token")
 			}
 		}
-		town.Revoke(tokens.Refresh)
+		oauth.Revoke(tokens.Refresh)
 		revoked := time.Now()
 		if here.good(t, tokens.Access) {
 			t.Error("the token is good after its revocation where that was")
@@ -444,20 +444,20 @@ func TestTwoProcesses(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		t.Logf("seen elsewhere after %v", time.Since(revoked).Round(time.Millisecond))
-		wantOAuthError(t, "refreshing elsewhere", there.town(t).Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
+		wantOAuthError(t, "refreshing elsewhere", there.oauth(t).Token(app.RefreshForm(tokens.Refresh)), "invalid_grant")
 
-		both := []*oauthtest.Server{town, there.town(t)}
+		both := []*oauthtest.Server{oauth, there.oauth(t)}
 		if won := race(t, 20, app.CodeForm(person.Allow(app, nil).Get("code")), both...); len(won) != 1 {
 			t.Errorf("20 redemptions at two processes: got %d tokens, want 1", len(won))
 		}
 		if won := race(t, 20, app.RefreshForm(person.Tokens(app, nil).Refresh), both...); len(won) != 1 {
 			t.Errorf("20 refreshes at two processes: got %d successors, want 1", len(won))
 		}
-		if a := there.town(t).Get("/account", "Cookie", "nw_session="+person.Cookie("nw_session")); a.Status != http.StatusOK {
+		if a := there.oauth(t).Get("/account", "Cookie", "nw_session="+person.Cookie("nw_session")); a.Status != http.StatusOK {
 			t.Errorf("the session at the other process: got %d", a.Status)
 		}
 		if cfg.URL != "" { // PostgreSQL takes text only
-			oddBytes(t, town, person, app)
+			oddBytes(t, oauth, person, app)
 		}
 		if log := p.Stderr(); strings.Contains(log, "internal error") || strings.Contains(log, "request failed") {
 			t.Errorf("odd bytes were errors of ours:\n%s", log)
@@ -467,7 +467,7 @@ func TestTwoProcesses(t *testing.T) {
 }
 
 // oddBytes sends what a database may choke on wherever people and applications may send something.
-func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.User, app *oauthtest.Client) {
+func oddBytes(t *testing.T, oauth *oauthtest.Server, person *oauthtest.User, app *oauthtest.Client) {
 	t.Helper()
 	want := func(where, value string, a oauthtest.Answer) {
 		t.Helper()
@@ -492,14 +492,14 @@ func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.User, app 
 			for field := range form {
 				odd := maps.Clone(form)
 				odd.Set(field, value)
-				want("the "+field+" of the token endpoint", value, town.Token(odd))
+				want("the "+field+" of the token endpoint", value, oauth.Token(odd))
 			}
 		}
-		want("revocation", value, town.Post("/api/oauth/revoke", url.Values{"token": {value}, "client_id": {value}}))
+		want("revocation", value, oauth.Post("/api/oauth/revoke", url.Values{"token": {value}, "client_id": {value}}))
 		for _, member := range []string{"client_name", "software_id"} {
-			want("the "+member+" of a registration", value, town.Register(map[string]any{"redirect_uris": []string{"https://app.example/cb"}, member: value}))
+			want("the "+member+" of a registration", value, oauth.Register(map[string]any{"redirect_uris": []string{"https://app.example/cb"}, member: value}))
 		}
-		want("the redirect of a registration", value, town.Register(map[string]any{"redirect_uris": []string{"https://app.example/" + value}}))
+		want("the redirect of a registration", value, oauth.Register(map[string]any{"redirect_uris": []string{"https://app.example/" + value}}))
 		if len(value) > 1000 {
 			continue // the address would be too long
 		}
@@ -510,7 +510,7 @@ func oddBytes(t *testing.T, town *oauthtest.Server, person *oauthtest.User, app 
 			want(path, value, person.Open(path+url.QueryEscape(value)))
 		}
 		if !strings.Contains(value, "\x00") { // which no header can hold
-			want("a cookie", value, town.Get("/account", "Cookie", "nw_session="+value))
+			want("a cookie", value, oauth.Get("/account", "Cookie", "nw_session="+value))
 		}
 	}
 }

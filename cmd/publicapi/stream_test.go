@@ -15,8 +15,8 @@ import (
 func TestStreamsWhereTheContractOffersThem(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	town := &oauthtest.Server{TB: t, Base: s.url}
-	bearer := "Bearer " + town.SignedInUser().Tokens(town.NewClient(), map[string][]string{"scope": {"pricing:read domains:write"}}).Access
+	oauth := &oauthtest.Server{TB: t, Base: s.url}
+	bearer := "Bearer " + oauth.SignedInUser().Tokens(oauth.NewClient(), map[string][]string{"scope": {"pricing:read domains:write"}}).Access
 	for _, test := range []struct {
 		method, path, body string
 		stream             bool

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// Who holds which token gets which answer, at every door.
+// Who holds which token gets which answer, through every transport.
 func TestTokenHolders(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-rate-limits", "off")
-	town := s.town(t)
-	person, app := town.SignedInUser(), town.NewClient()
+	oauth := s.oauth(t)
+	person, app := oauth.SignedInUser(), oauth.NewClient()
 	of := func(scope string) string {
 		return person.Tokens(app, url.Values{"scope": {scope}}).Access
 	}
@@ -55,9 +55,9 @@ func TestTokenHolders(t *testing.T) {
 	})
 	t.Run("after the last access", func(t *testing.T) {
 		tokens := person.Tokens(app, nil)
-		town.Revoke(tokens.Access)
+		oauth.Revoke(tokens.Access)
 		wantChallenge(t, "an access token that is revoked", s.asks(t, "GET", listings, "", tokens.Access), http.StatusUnauthorized, "invalid_token", `error="invalid_token"`)
-		next := town.MustToken(app.RefreshForm(tokens.Refresh))
+		next := oauth.MustToken(app.RefreshForm(tokens.Refresh))
 		if !s.good(t, next.Access) {
 			t.Error("the grant went with one of its access tokens")
 		}
@@ -176,9 +176,9 @@ func (s *site) mcpScopes(t *testing.T, both, prices, domains string) {
 		}
 	}
 	// Each document names its own resource.
-	town := s.town(t)
+	oauth := s.oauth(t)
 	for _, path := range []string{"", "/api", "/mcp", "/mcp/signed-in"} {
-		a := town.Get("/.well-known/oauth-protected-resource" + path)
+		a := oauth.Get("/.well-known/oauth-protected-resource" + path)
 		if a.Get("resource") != s.url+path || !strings.Contains(a.Text, `"bearer_methods_supported":["header"]`) || !strings.Contains(a.Text, `"scopes_supported":["pricing:read"]`) {
 			t.Errorf("the document of %s%s: %s", s.url, path, a.Text)
 		}

@@ -59,7 +59,7 @@ func (c *Config) LookupFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.BootstrapURL, "bootstrap-url", "", "`URL` of the RDAP bootstrap file, or off (default IANA's)")
 }
 
-// A Backend is everything opened. Close it after the doors.
+// An App is everything opened. Close it after the servers.
 type App struct {
 	DB     *store.DB
 	Market *market.Market

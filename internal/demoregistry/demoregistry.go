@@ -112,7 +112,7 @@ func (r *Registry) listen() error {
 			r.rdap[op.name] = "http://" + l.Addr().String() + rdapPath
 			r.serveRDAP(l, op)
 		}
-		if op.house != nil {
+		if op.style != nil {
 			l, err := net.Listen("tcp", net.JoinHostPort(r.cfg.ListenHost, "0"))
 			if err != nil {
 				return err

@@ -34,7 +34,7 @@ const (
 
 // Faults of WHOIS.
 const (
-	WhoisThrottle        Fault = "whois-throttle"         // the house's text for too many queries
+	WhoisThrottle        Fault = "whois-throttle"         // the host's text for too many queries
 	WhoisDenied          Fault = "whois-denied"           // a text that denies access
 	WhoisSilent          Fault = "whois-silent"           // the connection is closed without an answer
 	WhoisSlow            Fault = "whois-slow"             // the right answer, one octet each 100 ms

@@ -12,7 +12,7 @@ type operator struct {
 	name     string
 	suffixes []string
 	rdap     bool           // has an RDAP host
-	house    *registryStyle // how its WHOIS host writes; nil: it has none
+	style    *registryStyle // how its WHOIS host writes; nil: it has none
 	thin     bool           // knows no registrant; its replies lead to the registrar's hosts
 	wildcard bool           // DNS answers for every name below its suffixes
 	faults   bool           // names below its suffixes may be those of faults
@@ -23,26 +23,26 @@ type operator struct {
 const registrarName = "northgate"
 
 var operators = []operator{
-	{name: "meridian", suffixes: []string{"com", "net"}, rdap: true, house: &meridianHouse, thin: true},
-	{name: registrarName, rdap: true, house: &registrarHouse},
-	{name: "commons", suffixes: []string{"org", "info", "io", "ai"}, rdap: true, house: &commonsHouse},
-	{name: "adriatic", suffixes: []string{"me"}, house: &commonsHouse},
+	{name: "meridian", suffixes: []string{"com", "net"}, rdap: true, style: &meridianStyle, thin: true},
+	{name: registrarName, rdap: true, style: &registrarStyle},
+	{name: "commons", suffixes: []string{"org", "info", "io", "ai"}, rdap: true, style: &commonsStyle},
+	{name: "adriatic", suffixes: []string{"me"}, style: &commonsStyle},
 	{name: "workshop", suffixes: []string{"app", "dev"}, rdap: true},
-	{name: "bazaar", suffixes: []string{"xyz", "shop"}, rdap: true, house: &bazaarHouse},
-	{name: "andes", suffixes: []string{"co", "us"}, rdap: true, house: &andesHouse},
-	{name: "albion", suffixes: []string{"uk", "co.uk"}, rdap: true, house: &albionHouse},
-	{name: "rhein", suffixes: []string{"de"}, house: &rheinHouse},
-	{name: "union", suffixes: []string{"eu"}, house: &unionHouse},
-	{name: "hinode", suffixes: []string{"jp"}, house: &hinodeHouse},
+	{name: "bazaar", suffixes: []string{"xyz", "shop"}, rdap: true, style: &bazaarStyle},
+	{name: "andes", suffixes: []string{"co", "us"}, rdap: true, style: &andesStyle},
+	{name: "albion", suffixes: []string{"uk", "co.uk"}, rdap: true, style: &albionStyle},
+	{name: "rhein", suffixes: []string{"de"}, style: &rheinStyle},
+	{name: "union", suffixes: []string{"eu"}, style: &unionStyle},
+	{name: "hinode", suffixes: []string{"jp"}, style: &hinodeStyle},
 	{name: "hexagon", suffixes: []string{"fr"}, rdap: true},
 	{name: "alpine", suffixes: []string{"ch"}, rdap: true},
 	{name: "lagoon", suffixes: []string{"ws"}, rdap: true, wildcard: true},
 	{name: "bench", suffixes: []string{"test"}, rdap: true},
-	{name: "folio", suffixes: []string{"example"}, house: &commonsHouse},
+	{name: "folio", suffixes: []string{"example"}, style: &commonsStyle},
 	{name: "broken", suffixes: []string{"broken.test"}, rdap: true, faults: true},
 	{name: "throttled", suffixes: []string{"throttled.test"}, rdap: true, faults: true, rests: true},
-	{name: "broken-whois", suffixes: []string{"broken.example"}, house: &commonsHouse, faults: true},
-	{name: "throttled-whois", suffixes: []string{"throttled.example"}, house: &commonsHouse, faults: true, rests: true},
+	{name: "broken-whois", suffixes: []string{"broken.example"}, style: &commonsStyle, faults: true},
+	{name: "throttled-whois", suffixes: []string{"throttled.example"}, style: &commonsStyle, faults: true, rests: true},
 }
 
 // operatorOf is the operator of each suffix.

@@ -80,19 +80,19 @@ func (r *Registry) whoisReply(name string, op *operator) string {
 	switch {
 	case op.name == registrarName:
 		if !ok || served == nil || !served.thin || rec.State == reserved {
-			return r.write(op, op.house.free, record{Name: name})
+			return r.write(op, op.style.free, record{Name: name})
 		}
 	case served != op:
 		return crlf("Error: this server does not serve that top-level domain.\n")
 	case !ok:
-		return r.write(op, op.house.free, record{Name: name, Suffix: suffix})
+		return r.write(op, op.style.free, record{Name: name, Suffix: suffix})
 	case rec.State == reserved:
-		return r.write(op, op.house.reserved, rec)
+		return r.write(op, op.style.reserved, rec)
 	}
-	return r.write(op, op.house.taken, rec)
+	return r.write(op, op.style.taken, rec)
 }
 
-// write fills in a text of the operator's house.
+// write fills in a text of the operator's style.
 func (r *Registry) write(op *operator, t text43, rec record) string {
 	v := view{record: rec, Now: r.cfg.Now().UTC(), Thin: op.thin}
 	if op.thin || op.name == registrarName {
@@ -111,7 +111,7 @@ type whoisQuery struct {
 
 // whoisFaults play the faults of WHOIS. The connection is closed behind them.
 var whoisFaults = map[Fault]func(*Registry, whoisQuery){
-	WhoisThrottle: func(_ *Registry, q whoisQuery) { io.WriteString(q.conn, crlf(q.op.house.throttled)) },
+	WhoisThrottle: func(_ *Registry, q whoisQuery) { io.WriteString(q.conn, crlf(q.op.style.throttled)) },
 	WhoisDenied: func(_ *Registry, q whoisQuery) {
 		io.WriteString(q.conn, crlf("% Access denied: your address is not permitted to query this server.\n"))
 	},
@@ -134,7 +134,7 @@ var whoisFaults = map[Fault]func(*Registry, whoisQuery){
 	},
 	WhoisWrongName: func(r *Registry, q whoisQuery) {
 		other := r.compose(otherLabel+"."+suffixOf(q.name), registered)
-		io.WriteString(q.conn, r.write(q.op, q.op.house.taken, other))
+		io.WriteString(q.conn, r.write(q.op, q.op.style.taken, other))
 	},
 	WhoisReferralLoop: func(r *Registry, q whoisQuery) {
 		io.WriteString(q.conn, referralTo(r.whois[q.op.name], r.compose(q.name, undelegated)))
@@ -146,5 +146,5 @@ var whoisFaults = map[Fault]func(*Registry, whoisQuery){
 
 // referralTo is a thin registry's reply that names the host as the registrar's.
 func referralTo(host string, rec record) string {
-	return meridianHouse.taken.fill(view{record: rec, Now: rec.Updated, Thin: true, Referral: host})
+	return meridianStyle.taken.fill(view{record: rec, Now: rec.Updated, Thin: true, Referral: host})
 }

@@ -47,18 +47,18 @@ func whoisOf(t testing.TB, r *Registry, name string) string {
 func whoisSuffixes() []string {
 	var all []string
 	for _, s := range Suffixes() {
-		if operatorOf[s].house != nil {
+		if operatorOf[s].style != nil {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// TestWHOISOfRegisteredName reads the reply of each house with whois-parser.
+// TestWHOISOfRegisteredName reads the reply of each style with whois-parser.
 func TestWHOISOfRegisteredName(t *testing.T) {
 	t.Parallel()
 	r := start(t, Config{})
-	// What each house does not say, or whois-parser does not read in it.
+	// What each style does not say, or whois-parser does not read in it.
 	noDates := map[string]bool{"de": true, "eu": true}
 	noRegistrar := map[string]bool{"de": true, "jp": true}
 	for _, suffix := range whoisSuffixes() {
@@ -218,7 +218,7 @@ func FuzzWHOIS(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		name := whoisName(line)
 		for i := range operators {
-			if op := &operators[i]; op.house != nil && r.whoisReply(name, op) == "" {
+			if op := &operators[i]; op.style != nil && r.whoisReply(name, op) == "" {
 				t.Errorf("%q: %s has no reply", line, op.name)
 			}
 		}

@@ -206,7 +206,7 @@ const (
 
 // Serve answers on the addresses that [Settings.Listen] opened until ctx ends; then it finishes what runs. It writes
 // the line that programs wait for, and what greet adds to it.
-func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog.Logger, stdout io.Writer, greet func()) error {
+func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog.Logger, stdout io.Writer, onReady func()) error {
 	proxies, err := s.Proxies()
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog
 		go func() { ended <- servers[i].Serve(listeners[i]) }()
 	}
 	fmt.Fprintf(stdout, "listening on http://%s\n", s.main.Addr())
-	greet()
+	onReady()
 	running := len(servers)
 	select {
 	case <-ctx.Done():

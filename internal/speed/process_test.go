@@ -107,7 +107,7 @@ func serve(what, with string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	fs := flag.NewFlagSet(what, flag.ContinueOnError)
-	face := httpserver.Flags(fs, "addr", "127.0.0.1:0", "")
+	server := httpserver.Flags(fs, "addr", "127.0.0.1:0", "")
 	if err := fs.Parse(nil); err != nil {
 		return err
 	}
@@ -116,16 +116,16 @@ func serve(what, with string) error {
 		return err
 	}
 	defer sink.Close()
-	log := face.Logger(sink)
-	if err := face.Listen(); err != nil {
+	log := server.Logger(sink)
+	if err := server.Listen(); err != nil {
 		return err
 	}
-	defer face.Close()
-	handler, closer, err := handlers[what](ctx, face.BaseURL, with, log)
+	defer server.Close()
+	handler, closer, err := handlers[what](ctx, server.BaseURL, with, log)
 	if err != nil {
 		return err
 	}
-	err = face.Serve(ctx, handler, nil, log, os.Stdout, func() {
+	err = server.Serve(ctx, handler, nil, log, os.Stdout, func() {
 		go func() {
 			defer stop()
 			for in := bufio.NewScanner(os.Stdin); in.Scan(); {
@@ -152,7 +152,7 @@ var handlers = map[string]newHandler{
 // product is what the program serves, over its demo or over the registry file named. It has everything that stands
 // around an operation in service; only the quotas are such that the benchmark does not run into them.
 func product(ctx context.Context, base, registryFile string, log *slog.Logger) (http.Handler, func() error, error) {
-	back, set, err := open(ctx, base, registryFile)
+	application, set, err := open(ctx, base, registryFile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,38 +162,38 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 	}, time.Now)
 	settings := identity.Flags(flag.NewFlagSet("speed", flag.ContinueOnError))
 	users, err := identity.Open(ctx, identity.Config{
-		Settings: settings, Backend: back, Issuer: base, Resources: []string{base + "/api"}, Unlimited: true, Logger: log, Now: time.Now,
+		Settings: settings, Backend: application, Issuer: base, Resources: []string{base + "/api"}, Unlimited: true, Logger: log, Now: time.Now,
 	})
 	if err != nil {
-		return nil, nil, errors.Join(err, back.Close())
+		return nil, nil, errors.Join(err, application.Close())
 	}
 	closer := func() error {
 		users.Close()
-		return back.Close()
+		return application.Close()
 	}
 	d := middleware.New(middleware.Config{BaseURL: base, Tokens: users.OAuth, Limits: limits, Logger: log, Metrics: middleware.NewMetrics(version.Version()), Now: time.Now})
-	mcp, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, back.Table), Version: version.Version(), Middleware: d, Logger: log})
+	mcp, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, application.Table), Version: version.Version(), Middleware: d, Logger: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, closer())
 	}
-	doors := users.Routes(d, settings.Signup.Value, users.Names)
-	doors["/mcp"] = mcp.Handler(base+"/mcp", false)
-	api := rest.New(rest.Config{Middleware: d, Set: set, Version: version.Version(), MCP: base + "/mcp", Ready: back.Ready})
-	return identity.ByPath(doors, api), closer, nil
+	routes := users.Routes(d, settings.Signup.Value, users.Names)
+	routes["/mcp"] = mcp.Handler(base+"/mcp", false)
+	api := rest.New(rest.Config{Middleware: d, Set: set, Version: version.Version(), MCP: base + "/mcp", Ready: application.Ready})
+	return identity.ByPath(routes, api), closer, nil
 }
 
 // open opens the demo's backend, or one over a registry file, and the operations on it.
 func open(ctx context.Context, base, registryFile string) (*app.App, *op.Set, error) {
 	cfg := app.Config{Demo: true, RegistryFile: registryFile, BootstrapURL: "off", Logger: slog.New(slog.DiscardHandler), Now: time.Now}
-	back, err := app.Open(ctx, cfg, "")
+	application, err := app.Open(ctx, cfg, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	set := tools.New(tools.Config{
-		Lookup: back.Lookup, Market: back.Market, Table: back.Table, Prices: back.Prices, BaseURL: base, Secret: back.Secret, Now: time.Now,
+		Lookup: application.Lookup, Market: application.Market, Table: application.Table, Prices: application.Prices, BaseURL: base, Secret: application.Secret, Now: time.Now,
 	})
 	batch.Add(set)
-	return back, set, nil
+	return application, set, nil
 }
 
 func nothing() error { return nil }

@@ -56,8 +56,8 @@ func BenchmarkSearch(b *testing.B) {
 func BenchmarkRealPrices(b *testing.B) {
 	const input = `{"q":"brewhaven.com"}`
 	server := start(b, "namewharf", "")
-	town := &oauthtest.Server{TB: b, Base: "http://" + server.addr}
-	tokens := town.SignedInUser().Tokens(town.NewClient(), nil)
+	oauth := &oauthtest.Server{TB: b, Base: "http://" + server.addr}
+	tokens := oauth.SignedInUser().Tokens(oauth.NewClient(), nil)
 	masked := &runner{name: "masked", server: server, request: request("POST", searchPath, input), want: "200"}
 	real := &runner{name: "real", server: server, request: request("POST", searchPath, input, "Authorization", "Bearer "+tokens.Access), want: "200"}
 	if got := string(ask(b, server, masked.request)); !strings.Contains(got, `"prices_masked":true`) {
@@ -143,11 +143,11 @@ func twenty() []byte {
 // BenchmarkBatch is a batch of 20 operations whose answers are known (at most 200 µs), as an operation and over HTTP.
 func BenchmarkBatch(b *testing.B) {
 	b.Run("operation", func(b *testing.B) {
-		back, set, err := open(b.Context(), "http://127.0.0.1", "")
+		application, set, err := open(b.Context(), "http://127.0.0.1", "")
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer back.Close()
+		defer application.Close()
 		o, raw := set.Named("batch_lookup"), twenty()
 		if _, err := o.Call(b.Context(), raw); err != nil {
 			b.Fatal(err)

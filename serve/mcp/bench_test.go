@@ -40,7 +40,7 @@ func searchLike(context.Context, askIn) (answerOf, error) {
 	return answerOf{rows}, nil
 }
 
-// served is a handler with the whole door around it, as it is in service: limits, log, metrics.
+// served is a handler with the whole middleware around it, as it is in service: limits, log, metrics.
 func served(b *testing.B) http.Handler {
 	b.Helper()
 	set := op.NewSet(time.Now, op.Operation[askIn, answerOf]{

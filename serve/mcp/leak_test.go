@@ -45,7 +45,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 					log := slog.New(slog.DiscardHandler)
 					s, err := mcp.New(mcp.Config{
 						Set: operations(), Resources: documents{}, Version: "1", Logger: log,
-						Middleware: middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Tokens: gate{}, Logger: log}),
+						Middleware: middleware.New(middleware.Config{BaseURL: "http://127.0.0.1", Tokens: verifier{}, Logger: log}),
 					})
 					if err != nil {
 						t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// Config is what a server is made of. Set, Version and Logger are required; Door is needed for [Server.Handler].
+// Config is what a server is made of. Set, Version and Logger are required; Middleware is needed for [Server.Handler].
 type Config struct {
 	Set       *op.Set
 	Resources Resources // nil: no resources and no completion
@@ -98,10 +98,10 @@ func New(cfg Config) (*Server, error) {
 }
 
 // Handler serves MCP over HTTP as the protected resource of that URL. signedIn turns every request without a token
-// away with a challenge, so that a client signs in from the start. It panics without a door.
+// away with a challenge, so that a client signs in from the start. It panics without a Middleware.
 func (s *Server) Handler(resource string, signedIn bool) http.Handler {
 	if s.guard == nil {
-		panic("assistant: a Handler needs a Door")
+		panic("mcp: a Handler needs a Middleware")
 	}
 	return s.guard.handler(s.stream, s.tools, resource, signedIn)
 }

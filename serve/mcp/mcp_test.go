@@ -134,10 +134,10 @@ func (documents) CompleteTLD(prefix string, limit int) ([]string, int) {
 	return found[:min(limit, len(found))], len(found)
 }
 
-// gate knows three tokens.
-type gate struct{}
+// verifier knows three tokens.
+type verifier struct{}
 
-func (gate) Caller(_ context.Context, token, resource string) (op.Caller, error) {
+func (verifier) Caller(_ context.Context, token, resource string) (op.Caller, error) {
 	switch {
 	case !strings.HasSuffix(resource, "/mcp") && !strings.HasSuffix(resource, "/mcp/signed-in"):
 	case token == "priced":
@@ -169,12 +169,12 @@ func open(t testing.TB, o option) *site {
 	web := httptest.NewUnstartedServer(mux)
 	s.url = "http://" + web.Listener.Addr().String()
 	logger := slog.New(slog.NewJSONHandler(s.log, nil))
-	doorConfig := middleware.Config{BaseURL: s.url, Tokens: gate{}, Logger: logger}
+	middlewareConfig := middleware.Config{BaseURL: s.url, Tokens: verifier{}, Logger: logger}
 	if o.limits != nil {
-		doorConfig.Limits = middleware.NewLimits(o.limits, time.Now)
+		middlewareConfig.Limits = middleware.NewLimits(o.limits, time.Now)
 	}
 	cfg := o.cfg
-	cfg.Set, cfg.Resources, cfg.Version, cfg.Logger, cfg.Middleware = operations(), documents{}, "1.2.3", logger, middleware.New(doorConfig)
+	cfg.Set, cfg.Resources, cfg.Version, cfg.Logger, cfg.Middleware = operations(), documents{}, "1.2.3", logger, middleware.New(middlewareConfig)
 	server, err := mcp.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func accessRecordFrom(ctx context.Context) *accessRecord {
 	return r
 }
 
-// RequestID is the id of the request that ctx belongs to; empty outside of [Door.Wrap].
+// RequestID is the id of the request that ctx belongs to; empty outside of [Stack.Wrap].
 func RequestID(ctx context.Context) string {
 	if r := accessRecordFrom(ctx); r != nil {
 		return r.id
@@ -128,49 +128,49 @@ func NewRequestID() string {
 
 // Wrap returns a handler around next that gives each request an id and the answer its X-Request-Id, has its body read
 // within the budget of [Bodies], answers a panic as an internal error, and afterwards writes one line of the access log:
-// id, class of caller, operation, status, bytes and time. Inside another Wrap it adds nothing, so that each door can
+// id, class of caller, operation, status, bytes and time. Inside another Wrap it adds nothing, so that each transport can
 // bring its own.
-func (d *Stack) Wrap(next http.Handler) http.Handler {
+func (mw *Stack) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if accessRecordFrom(r.Context()) != nil {
 			next.ServeHTTP(w, r)
 			return
 		}
-		begun := d.cfg.Now()
+		begun := mw.cfg.Now()
 		rec := &accessRecord{Context: r.Context(), ResponseWriter: w, id: NewRequestID(), operation: "none", caller: Anonymous}
 		rec.header[0] = rec.id
 		w.Header()["X-Request-Id"] = rec.header[:]
-		end := d.trace(rec, r)
-		rec.Context = op.WithReporter(rec.Context, func(err error) { d.Report(rec, err) })
-		d.cfg.Metrics.begin()
+		end := mw.trace(rec, r)
+		rec.Context = op.WithReporter(rec.Context, func(err error) { mw.Report(rec, err) })
+		mw.cfg.Metrics.begin()
 		defer func() {
-			abort := d.recovered(recover(), rec, r)
+			abort := mw.recovered(recover(), rec, r)
 			rec.body.release()
-			elapsed := d.cfg.Now().Sub(begun)
+			elapsed := mw.cfg.Now().Sub(begun)
 			if rec.status == 0 {
 				rec.begin(http.StatusOK) // what net/http sends for a handler that writes nothing
 			}
-			d.cfg.Metrics.end(rec.operation, rec.status, elapsed)
+			mw.cfg.Metrics.end(rec.operation, rec.status, elapsed)
 			end()
-			d.log(rec, begun, elapsed)
+			mw.log(rec, begun, elapsed)
 			if abort {
 				panic(http.ErrAbortHandler)
 			}
 		}()
 		r = r.WithContext(rec)
-		rec.body.open(d, rec, r)
-		if leave, ok := d.enter(r); ok {
+		rec.body.open(mw, rec, r)
+		if leave, ok := mw.enter(r); ok {
 			defer leave()
 			next.ServeHTTP(rec, r)
 			return
 		}
-		d.WriteError(rec, r, "", errCrowded(d.cfg.PerAddress))
+		mw.WriteError(rec, r, "", errCrowded(mw.cfg.PerAddress))
 	})
 }
 
 // log writes the access line. It makes the record itself, which spares the search for the line of code that logs.
-func (d *Stack) log(rec *accessRecord, begun time.Time, elapsed time.Duration) {
-	h := d.cfg.Logger.Handler()
+func (mw *Stack) log(rec *accessRecord, begun time.Time, elapsed time.Duration) {
+	h := mw.cfg.Logger.Handler()
 	if !h.Enabled(rec.Context, slog.LevelInfo) {
 		return
 	}
@@ -188,7 +188,7 @@ func (d *Stack) log(rec *accessRecord, begun time.Time, elapsed time.Duration) {
 
 // recovered answers for a handler that panicked. It reports whether the connection must be cut, because a part of
 // another answer is already on its way or because the handler asks for it.
-func (d *Stack) recovered(cause any, rec *accessRecord, r *http.Request) (abort bool) {
+func (mw *Stack) recovered(cause any, rec *accessRecord, r *http.Request) (abort bool) {
 	if cause == nil {
 		return false
 	}
@@ -197,14 +197,14 @@ func (d *Stack) recovered(cause any, rec *accessRecord, r *http.Request) (abort 
 	}
 	begun := rec.status != 0
 	// The cause may hold what the caller sent, so only where it happened is written down.
-	d.cfg.Logger.LogAttrs(rec.Context, slog.LevelError, "panic", slog.String("id", rec.id),
+	mw.cfg.Logger.LogAttrs(rec.Context, slog.LevelError, "panic", slog.String("id", rec.id),
 		slog.String("operation", rec.operation), slog.String("kind", kindOf(cause)), slog.String("stack", string(debug.Stack())))
 	rec.failed = true
 	if begun {
 		rec.status = http.StatusInternalServerError
 		return true
 	}
-	d.WriteError(rec, r.WithContext(rec), "", errPanic)
+	mw.WriteError(rec, r.WithContext(rec), "", errPanic)
 	return false
 }
 

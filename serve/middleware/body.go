@@ -45,7 +45,7 @@ type BodyConfig struct {
 	Rate  int64 // bytes a second that a client must send, counted over uploadGrace
 }
 
-// Bodies are the budget of request bodies of a process. Every request inside [Door.Wrap] reads its body through it:
+// Bodies are the budget of request bodies of a process. Every request inside [Stack.Wrap] reads its body through it:
 // bytes beyond [SmallBody] are drawn as they come, whatever length was announced, and given back when the request has
 // been answered. A quarter of the budget is the most that callers have who have shown no token, an eighth the most that
 // one client address has. A body that does not come at the minimum rate is given up. It is safe for
@@ -64,7 +64,7 @@ type Bodies struct {
 // NewBodies returns an unused budget. It panics where a bound is too small: zero never means unlimited.
 func NewBodies(cfg BodyConfig) *Bodies {
 	if cfg.Bytes < MinBodyBytes || cfg.Rate <= 0 {
-		panic("door: the budget of bodies is not positive")
+		panic("middleware: the budget of bodies is not positive")
 	}
 	return &Bodies{
 		total: cfg.Bytes, strangers: max(cfg.Bytes/4, MinBodyBytes), each: max(cfg.Bytes/8, MinBodyBytes),
@@ -133,12 +133,12 @@ type body struct {
 }
 
 // open has the request's body read through b.
-func (b *body) open(d *Stack, rec *accessRecord, r *http.Request) {
+func (b *body) open(mw *Stack, rec *accessRecord, r *http.Request) {
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		b.ended = true
 		return
 	}
-	b.rec, b.mw, b.request, b.from, b.allowed = rec, d, r, r.Body, SmallBody
+	b.rec, b.mw, b.request, b.from, b.allowed = rec, mw, r, r.Body, SmallBody
 	r.Body = b
 }
 
@@ -238,7 +238,7 @@ func (b *body) linger() {
 
 // ReadBody reads the body of a request, of at most limit bytes. It takes memory as the bytes come, not as they are
 // announced. Errors are *[fault.Error]: [fault.PayloadTooLarge], before anything is read where the length is announced;
-// inside [Door.Wrap] [fault.RequestTimeout] and [fault.Unavailable]; [fault.Validation] for a body that breaks off; or
+// inside [Stack.Wrap] [fault.RequestTimeout] and [fault.Unavailable]; [fault.Validation] for a body that breaks off; or
 // the cause for which the request's context ended.
 func ReadBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {

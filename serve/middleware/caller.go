@@ -12,9 +12,9 @@ import (
 const maxToken = 512
 
 // Caller finds out who sent the request, for a resource given by its URL. Without an Authorization header the caller
-// is anonymous. A header that is not a bearer token (RFC 6750, section 2.1), or whose token the gate refuses, is
+// is anonymous. A header that is not a bearer token (RFC 6750, section 2.1), or whose token the [TokenVerifier] refuses, is
 // [fault.InvalidToken] and never anonymous; two headers are [fault.Validation]. Tokens in the query are ignored.
-func (d *Stack) Caller(r *http.Request, resource string) (op.Caller, error) {
+func (mw *Stack) Caller(r *http.Request, resource string) (op.Caller, error) {
 	values := r.Header["Authorization"]
 	switch {
 	case len(values) == 0:
@@ -27,7 +27,7 @@ func (d *Stack) Caller(r *http.Request, resource string) (op.Caller, error) {
 		return op.Caller{}, fault.New(fault.InvalidToken, "the Authorization header is not a bearer token").
 			WithHint("send it as: Authorization: Bearer TOKEN")
 	}
-	caller, err := d.cfg.Tokens.Caller(r.Context(), token, resource)
+	caller, err := mw.cfg.Tokens.Caller(r.Context(), token, resource)
 	if err != nil {
 		return op.Caller{}, err
 	}
@@ -35,7 +35,7 @@ func (d *Stack) Caller(r *http.Request, resource string) (op.Caller, error) {
 	return caller, nil
 }
 
-// As returns the request as one of the caller's: operations in its context run for them. Inside [Door.Wrap] that is the
+// As returns the request as one of the caller's: operations in its context run for them. Inside [Stack.Wrap] that is the
 // request itself. It must be called from the goroutine that serves the request.
 func As(r *http.Request, caller op.Caller) *http.Request {
 	if rec := accessRecordFrom(r.Context()); rec != nil {
@@ -68,7 +68,7 @@ func bearer(header string) (string, bool) {
 
 // Challenge is the WWW-Authenticate value (RFC 6750, section 3; RFC 9728, section 5.1) that leads a client to the
 // authorization server of the resource. A nil err, or one that a missing token explains, names no error code.
-func (d *Stack) Challenge(resource string, err *fault.Error) string {
+func (mw *Stack) Challenge(resource string, err *fault.Error) string {
 	var b strings.Builder
 	b.WriteString("Bearer ")
 	scope := op.ScopePricing

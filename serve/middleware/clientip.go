@@ -9,11 +9,11 @@ import (
 // ClientIP is the client's address as the limits see it: IPv6 as its /64, because a client owns all of it. Behind
 // trusted proxies it is the last address in X-Forwarded-For that is not a trusted proxy's own; what others write in
 // that header is ignored. It is invalid only for a connection that has no address.
-func (d *Stack) ClientIP(r *http.Request) netip.Addr {
+func (mw *Stack) ClientIP(r *http.Request) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	addr := plain(peer.Addr())
-	if len(d.cfg.TrustedProxies) > 0 && d.trusted(addr) {
-		addr = d.forwarded(r.Header["X-Forwarded-For"], addr)
+	if len(mw.cfg.TrustedProxies) > 0 && mw.trusted(addr) {
+		addr = mw.forwarded(r.Header["X-Forwarded-For"], addr)
 	}
 	if addr.Is6() {
 		prefix, err := addr.Prefix(64)
@@ -25,7 +25,7 @@ func (d *Stack) ClientIP(r *http.Request) netip.Addr {
 }
 
 // forwarded walks the header from the nearest hop outwards. A hop that is not an address ends the walk.
-func (d *Stack) forwarded(headers []string, nearest netip.Addr) netip.Addr {
+func (mw *Stack) forwarded(headers []string, nearest netip.Addr) netip.Addr {
 	for i := len(headers) - 1; i >= 0; i-- {
 		rest := headers[i]
 		for rest != "" {
@@ -40,7 +40,7 @@ func (d *Stack) forwarded(headers []string, nearest netip.Addr) netip.Addr {
 				return nearest
 			}
 			nearest = addr
-			if !d.trusted(addr) {
+			if !mw.trusted(addr) {
 				return nearest
 			}
 		}
@@ -61,8 +61,8 @@ func parseHop(s string) (netip.Addr, bool) {
 
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-func (d *Stack) trusted(a netip.Addr) bool {
-	for _, p := range d.cfg.TrustedProxies {
+func (mw *Stack) trusted(a netip.Addr) bool {
+	for _, p := range mw.cfg.TrustedProxies {
 		if p.Contains(a) {
 			return true
 		}

@@ -12,23 +12,23 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// A door around one call: who asks, what it costs, what failed.
+// Middleware around one call: who asks, what it costs, what failed.
 func ExampleStack_Wrap() {
 	const resource = "https://names.example/api"
-	d := middleware.New(middleware.Config{
+	mw := middleware.New(middleware.Config{
 		BaseURL: "https://names.example", Tokens: middleware.NoTokens, Logger: slog.New(slog.DiscardHandler),
 		Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Read: {Anonymous: 1, SignedIn: 5}}, time.Now),
 	})
-	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := mw.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		middleware.Note(r.Context(), "hello", "")
-		caller, err := d.Caller(r, resource)
+		caller, err := mw.Caller(r, resource)
 		if err != nil {
-			d.WriteError(w, r, resource, err)
+			mw.WriteError(w, r, resource, err)
 			return
 		}
 		r = r.WithContext(op.WithCaller(r.Context(), caller))
-		if err := d.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); err != nil {
-			d.WriteError(w, r, resource, err)
+		if err := mw.Charge(w, r, []op.Charge{{Class: op.Read, Count: 1}}); err != nil {
+			mw.WriteError(w, r, resource, err)
 			return
 		}
 		_, _ = io.WriteString(w, "hello")

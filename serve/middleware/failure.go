@@ -47,8 +47,8 @@ const StatusClientGone = 499
 // WriteError answers with err as the caller may see it: the error body, or a problem document where the request
 // prefers application/problem+json. It sets the status, Retry-After, and for a missing, bad or insufficient token the
 // challenge of the resource. An error of ours is logged here, once. Nothing may have been written before.
-func (d *Stack) WriteError(w http.ResponseWriter, r *http.Request, resource string, err error) {
-	f := d.Expose(r.Context(), err)
+func (mw *Stack) WriteError(w http.ResponseWriter, r *http.Request, resource string, err error) {
+	f := mw.Expose(r.Context(), err)
 	status := f.Code.Status()
 	if f.Code == fault.Internal && r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		status = StatusClientGone
@@ -61,17 +61,17 @@ func (d *Stack) WriteError(w http.ResponseWriter, r *http.Request, resource stri
 	h.Set("X-Content-Type-Options", "nosniff")
 	ratelimit.WriteRetryAfter(h, f.Retry)
 	if resource != "" && challenged(f.Code) {
-		h.Set("Www-Authenticate", d.Challenge(resource, f))
+		h.Set("Www-Authenticate", mw.Challenge(resource, f))
 	}
-	body := d.encode(r, h, f)
+	body := mw.encode(r, h, f)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a caller who is gone cannot be told
 }
 
-// Expose returns what the caller may see of err, and logs it with the request id if it is ours. A door that answers
+// Expose returns what the caller may see of err, and logs it with the request id if it is ours. A transport that answers
 // errors in another form than WriteError does calls it exactly once for each.
-func (d *Stack) Expose(ctx context.Context, err error) *fault.Error {
+func (mw *Stack) Expose(ctx context.Context, err error) *fault.Error {
 	f := fault.From(err)
 	if f.Code != fault.Internal {
 		return f
@@ -83,21 +83,21 @@ func (d *Stack) Expose(ctx context.Context, err error) *fault.Error {
 	if rec != nil {
 		rec.failed = true
 	}
-	d.Report(ctx, err)
+	mw.Report(ctx, err)
 	return f
 }
 
 // Report logs an error of ours that does not fail the request. Operations reach it with [op.Report].
-func (d *Stack) Report(ctx context.Context, err error) {
-	d.cfg.Logger.LogAttrs(ctx, slog.LevelError, "internal error", slog.String("id", RequestID(ctx)), slog.String("error", err.Error()))
+func (mw *Stack) Report(ctx context.Context, err error) {
+	mw.cfg.Logger.LogAttrs(ctx, slog.LevelError, "internal error", slog.String("id", RequestID(ctx)), slog.String("error", err.Error()))
 }
 
-func (d *Stack) encode(r *http.Request, h http.Header, f *fault.Error) []byte {
+func (mw *Stack) encode(r *http.Request, h http.Header, f *fault.Error) []byte {
 	id := RequestID(r.Context())
 	if wantsProblem(r) {
 		h.Set("Content-Type", "application/problem+json")
 		return marshal(detailed{
-			Type: d.cfg.BaseURL + "/docs#" + string(f.Code), Title: f.Code.Title(), Status: f.Code.Status(),
+			Type: mw.cfg.BaseURL + "/docs#" + string(f.Code), Title: f.Code.Title(), Status: f.Code.Status(),
 			Detail: f.Message(), Code: f.Code, RequestID: id, Details: f.Fields, Signed: f.Signed,
 		})
 	}

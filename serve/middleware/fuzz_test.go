@@ -29,12 +29,12 @@ func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"192.0.2.1", "192.0.2.1, 10.0.0.1", "[2001:db8::1]:80", "unknown", ",,", "::ffff:10.0.0.1%eth0", ""} {
 		f.Add(seed)
 	}
-	d := &Stack{cfg: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
+	mw := &Stack{cfg: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
 	f.Fuzz(func(t *testing.T, header string) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = "10.0.0.1:1"
 		r.Header["X-Forwarded-For"] = []string{header}
-		addr := d.ClientIP(r)
+		addr := mw.ClientIP(r)
 		if !addr.IsValid() || addr.Is4In6() || addr.Zone() != "" {
 			t.Errorf("X-Forwarded-For: %q gives %v", header, addr)
 		}

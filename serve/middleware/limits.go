@@ -47,12 +47,12 @@ func NewLimits(policy map[op.Class]Quota, now func() time.Time) *Limits {
 // Charge draws what a call costs, by account when the caller in the request's context is signed in, else by address,
 // and says in the RateLimit and RateLimit-Policy headers what is left. A call that would draw more than is left draws
 // nothing and is [fault.RateLimited] with the time to wait.
-func (d *Stack) Charge(w http.ResponseWriter, r *http.Request, charges []op.Charge) error {
-	l := d.cfg.Limits
+func (mw *Stack) Charge(w http.ResponseWriter, r *http.Request, charges []op.Charge) error {
+	l := mw.cfg.Limits
 	if l == nil {
 		return nil
 	}
-	key, tier := l.client(d, r)
+	key, tier := l.client(mw, r)
 	var room [4]ratelimit.Draw
 	draws, err := l.draws(room[:0], charges, key, tier)
 	if err != nil || len(draws) == 0 {
@@ -67,13 +67,13 @@ func (d *Stack) Charge(w http.ResponseWriter, r *http.Request, charges []op.Char
 	return fault.New(fault.RateLimited, "%s", detail).WithHint("%s", hint).WithRetry(refused.Wait())
 }
 
-// Refund gives back what [Door.Charge] drew for the same request and caller, and takes back what it said in the headers.
-func (d *Stack) Refund(w http.ResponseWriter, r *http.Request, charges []op.Charge) {
-	l := d.cfg.Limits
+// Refund gives back what [Stack.Charge] drew for the same request and caller, and takes back what it said in the headers.
+func (mw *Stack) Refund(w http.ResponseWriter, r *http.Request, charges []op.Charge) {
+	l := mw.cfg.Limits
 	if l == nil {
 		return
 	}
-	key, tier := l.client(d, r)
+	key, tier := l.client(mw, r)
 	var room [4]ratelimit.Draw
 	draws, err := l.draws(room[:0], charges, key, tier)
 	if err != nil || len(draws) == 0 {
@@ -85,11 +85,11 @@ func (d *Stack) Refund(w http.ResponseWriter, r *http.Request, charges []op.Char
 }
 
 // client is on whose account the request draws, and in which tier.
-func (l *Limits) client(d *Stack, r *http.Request) (key ratelimit.Key, tier int) {
+func (l *Limits) client(mw *Stack, r *http.Request) (key ratelimit.Key, tier int) {
 	if account := op.CallerFrom(r.Context()).Account; account != "" {
 		return l.limiter.Key(account), 1
 	}
-	return l.limiter.Network(ratelimit.Host(d.ClientIP(r))), 0
+	return l.limiter.Network(ratelimit.Host(mw.ClientIP(r))), 0
 }
 
 // draws adds the charges up by class.

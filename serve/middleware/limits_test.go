@@ -21,7 +21,7 @@ var policy = map[op.Class]middleware.Quota{
 }
 
 // charge draws once and returns the wait that the answer asks for; -1: granted.
-func charge(t *testing.T, d *middleware.Stack, who string, charges ...op.Charge) (wait time.Duration, header string) {
+func charge(t *testing.T, mw *middleware.Stack, who string, charges ...op.Charge) (wait time.Duration, header string) {
 	t.Helper()
 	r := httptest.NewRequest("GET", "/", nil)
 	if strings.HasPrefix(who, "acc_") {
@@ -30,7 +30,7 @@ func charge(t *testing.T, d *middleware.Stack, who string, charges ...op.Charge)
 		r.RemoteAddr = who
 	}
 	w := httptest.NewRecorder()
-	err := d.Charge(w, r, charges)
+	err := mw.Charge(w, r, charges)
 	header = w.Header().Get("RateLimit-Policy") + " " + w.Header().Get("RateLimit")
 	if err == nil {
 		return -1, header
@@ -47,7 +47,7 @@ func reads(n int) op.Charge   { return op.Charge{Class: op.Read, Count: n} }
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
+		mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
 		for _, step := range []struct {
 			name    string
 			sleep   time.Duration
@@ -76,7 +76,7 @@ func TestLimits(t *testing.T) {
 			{"the next /64 is not", 0, "[2001:db8:0:1::1]:1", []op.Charge{lookups(1)}, -1, `"lookup";q=60;w=60 "lookup";r=59;t=1`},
 		} {
 			time.Sleep(step.sleep)
-			wait, header := charge(t, d, step.who, step.charges...)
+			wait, header := charge(t, mw, step.who, step.charges...)
 			if wait != step.wait || header != step.header {
 				t.Errorf("%s:\n got %v %s\nwant %v %s", step.name, wait, header, step.wait, step.header)
 			}
@@ -88,14 +88,14 @@ func TestLimits(t *testing.T) {
 func TestLimitsAreRememberedAcrossTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
-		charge(t, d, "192.0.2.1:1", lookups(60))
+		mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
+		charge(t, mw, "192.0.2.1:1", lookups(60))
 		for second := range 180 {
 			time.Sleep(time.Second)
-			if wait, header := charge(t, d, "192.0.2.1:1", lookups(1)); wait != -1 || !strings.Contains(header, "r=0;") {
+			if wait, header := charge(t, mw, "192.0.2.1:1", lookups(1)); wait != -1 || !strings.Contains(header, "r=0;") {
 				t.Fatalf("second %d: %v %s; want the one that flowed back, and none left", second, wait, header)
 			}
-			charge(t, d, fmt.Sprintf("198.51.100.%d:1", second), lookups(1))
+			charge(t, mw, fmt.Sprintf("198.51.100.%d:1", second), lookups(1))
 		}
 	})
 }
@@ -104,12 +104,12 @@ func TestLimitsAreRememberedAcrossTurns(t *testing.T) {
 func TestLimitsAreRememberedInAFlood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
-		charge(t, d, "192.0.2.1:1", lookups(60))
+		mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
+		charge(t, mw, "192.0.2.1:1", lookups(60))
 		for i := range 400_000 {
-			charge(t, d, fmt.Sprintf("10.%d.%d.%d:1", i>>16&255, i>>8&255, i&255), lookups(1))
+			charge(t, mw, fmt.Sprintf("10.%d.%d.%d:1", i>>16&255, i>>8&255, i&255), lookups(1))
 			if i%1000 == 0 {
-				if wait, _ := charge(t, d, "192.0.2.1:1", lookups(1)); wait == -1 {
+				if wait, _ := charge(t, mw, "192.0.2.1:1", lookups(1)); wait == -1 {
 					t.Fatalf("after %d others, what was used up is back", i)
 				}
 			}
@@ -120,12 +120,12 @@ func TestLimitsAreRememberedInAFlood(t *testing.T) {
 func TestLimitsHoldUnderLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // so that nothing flows back meanwhile
-		d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
+		mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
 		var granted atomic.Int64
 		var clients sync.WaitGroup
 		for range 200 {
 			clients.Go(func() {
-				if wait, _ := charge(t, d, "192.0.2.1:1", lookups(1)); wait == -1 {
+				if wait, _ := charge(t, mw, "192.0.2.1:1", lookups(1)); wait == -1 {
 					granted.Add(1)
 				}
 			})
@@ -139,9 +139,9 @@ func TestLimitsHoldUnderLoad(t *testing.T) {
 
 func TestLimitsLifted(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(middleware.Config{})
+	mw, _ := newStack(middleware.Config{})
 	for range 1000 {
-		if wait, header := charge(t, d, "192.0.2.1:1", lookups(1)); wait != -1 || header != " " {
+		if wait, header := charge(t, mw, "192.0.2.1:1", lookups(1)); wait != -1 || header != " " {
 			t.Fatalf("without limits: %v %q", wait, header)
 		}
 	}
@@ -159,21 +159,21 @@ func TestLimitsMistakes(t *testing.T) {
 			middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: q}, time.Now)
 		}()
 	}
-	d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
-	if err := d.Charge(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), []op.Charge{{Class: "unknown", Count: 1}}); err == nil || fault.From(err).Code != fault.Internal {
+	mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
+	if err := mw.Charge(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), []op.Charge{{Class: "unknown", Count: 1}}); err == nil || fault.From(err).Code != fault.Internal {
 		t.Errorf("a class without a limit: %v, want an error of ours", err)
 	}
 }
 
 func BenchmarkCharge(b *testing.B) {
-	d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1 << 30}}, time.Now)})
+	mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1 << 30, SignedIn: 1 << 30}}, time.Now)})
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		r := httptest.NewRequest("GET", "/", nil)
 		w := httptest.NewRecorder()
 		charges := []op.Charge{lookups(1)}
 		for pb.Next() {
-			if err := d.Charge(w, r, charges); err != nil {
+			if err := mw.Charge(w, r, charges); err != nil {
 				b.Error(err)
 			}
 		}
@@ -182,7 +182,7 @@ func BenchmarkCharge(b *testing.B) {
 
 // BenchmarkManyClients shows what a flood of addresses costs, each seen once.
 func BenchmarkManyClients(b *testing.B) {
-	d, _ := newDoor(middleware.Config{Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 60, SignedIn: 60}}, time.Now)})
+	mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 60, SignedIn: 60}}, time.Now)})
 	r := httptest.NewRequest("GET", "/", nil)
 	w := httptest.NewRecorder()
 	charges := []op.Charge{lookups(1)}
@@ -191,7 +191,7 @@ func BenchmarkManyClients(b *testing.B) {
 	for b.Loop() {
 		i++
 		r.RemoteAddr = fmt.Sprintf("%d.%d.%d.%d:1", i>>24&255, i>>16&255, i>>8&255, i&255)
-		if err := d.Charge(w, r, charges); err != nil {
+		if err := mw.Charge(w, r, charges); err != nil {
 			b.Fatal(err)
 		}
 	}

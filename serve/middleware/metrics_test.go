@@ -16,8 +16,8 @@ import (
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := middleware.NewMetrics("1.2.3")
-	d, _ := newDoor(middleware.Config{Metrics: m})
-	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	mw, _ := newStack(middleware.Config{Metrics: m})
+	h := mw.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		middleware.Note(r.Context(), "search_domain", "")
 		w.WriteHeader(http.StatusTeapot)
 	}))
@@ -39,11 +39,11 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestNestedDoorsAreOne(t *testing.T) {
+func TestNestedWrapsAreOne(t *testing.T) {
 	t.Parallel()
-	d, log := newDoor(middleware.Config{})
+	mw, log := newStack(middleware.Config{})
 	var inner string
-	h := d.Wrap(d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inner = middleware.RequestID(r.Context()) })))
+	h := mw.Wrap(mw.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inner = middleware.RequestID(r.Context()) })))
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 	if lines := log.lines(t); len(lines) != 1 || lines[0]["id"] != inner || w.Header().Get("X-Request-Id") != inner {
@@ -76,8 +76,8 @@ func (s *span) End(...trace.SpanEndOption) { s.ended = true }
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	var spans tracer
-	d, _ := newDoor(middleware.Config{Tracer: &spans})
-	h := d.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	mw, _ := newStack(middleware.Config{Tracer: &spans})
+	h := mw.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		middleware.Note(r.Context(), "search_domain", "")
 		if trace.SpanFromContext(r.Context()) != spans.spans[0] {
 			t.Error("the span is not in the context")

@@ -1,8 +1,8 @@
-// Package middleware is what every door does around an operation: it names and records the request, finds out who calls,
+// Package middleware is what every transport does around an operation: it names and records the request, finds out who calls,
 // draws the rate limits, and says in the agreed words what failed.
 //
-// A door mounts its handler inside [Door.Wrap] and then, for each call, asks [Door.Caller], [Door.Charge] and, when
-// something failed, [Door.WriteError]. What is looked up stays with the caller: neither the log, nor the metrics, nor
+// A transport mounts its handler inside [Stack.Wrap] and then, for each call, asks [Stack.Caller], [Stack.Charge] and, when
+// something failed, [Stack.WriteError]. What is looked up stays with the caller: neither the log, nor the metrics, nor
 // a trace holds a path, a query, a body or a token.
 package middleware
 
@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/op"
 )
 
-// A Gate knows which access tokens are good.
+// A TokenVerifier knows which access tokens are valid.
 type TokenVerifier interface {
 	// Caller returns whom the token speaks for at the resource, the URL of a protected resource. A token that is
 	// malformed, expired, revoked, unknown or meant for another resource is a *[fault.Error] of [fault.InvalidToken];
@@ -42,7 +42,7 @@ func errUnknownToken() error {
 		WithHint("leave the Authorization header out to call anonymously, or sign in again")
 }
 
-// Config is what a door needs. BaseURL, Gate and Logger are required.
+// Config is what a [Stack] needs. BaseURL, Tokens and Logger are required.
 type Config struct {
 	BaseURL        string           // the public address of the service, without a slash at the end
 	Tokens         TokenVerifier    // who knows tokens
@@ -56,21 +56,21 @@ type Config struct {
 	Now            func() time.Time // nil: time.Now
 }
 
-// A Door is shared by the doors of one process, so that a caller has one budget whichever door is used.
+// A Stack is shared by the transports of one process, so that a caller has one budget for all of them.
 // It is safe for concurrent use.
 type Stack struct {
 	cfg      Config
 	progress progress
 }
 
-// New returns a door. It panics without a gate, a logger or an absolute base URL: a mistake in the wiring.
+// New returns a stack. It panics without Tokens, a Logger or an absolute BaseURL: a mistake in the wiring.
 func New(cfg Config) *Stack {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Scheme == "" || base.Host == "" || strings.HasSuffix(cfg.BaseURL, "/") {
-		panic("door: BaseURL must be absolute, without a slash at the end")
+		panic("middleware: BaseURL must be absolute, without a slash at the end")
 	}
 	if cfg.Tokens == nil || cfg.Logger == nil {
-		panic("door: Gate and Logger are required")
+		panic("middleware: Tokens and Logger are required")
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -82,4 +82,4 @@ func New(cfg Config) *Stack {
 }
 
 // BaseURL is the public address of the service, without a slash at the end.
-func (d *Stack) BaseURL() string { return d.cfg.BaseURL }
+func (mw *Stack) BaseURL() string { return mw.cfg.BaseURL }

@@ -25,10 +25,10 @@ const (
 	api  = base + "/api"
 )
 
-// gate knows one token.
-type gate struct{}
+// verifier knows one token.
+type verifier struct{}
 
-func (gate) Caller(_ context.Context, token, resource string) (op.Caller, error) {
+func (verifier) Caller(_ context.Context, token, resource string) (op.Caller, error) {
 	switch {
 	case token == "good" && resource == api:
 		return op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing}}, nil
@@ -64,16 +64,16 @@ func (l *logged) lines(t *testing.T) (lines []map[string]any) {
 	return lines
 }
 
-func newDoor(cfg middleware.Config) (*middleware.Stack, *logged) {
+func newStack(cfg middleware.Config) (*middleware.Stack, *logged) {
 	log := &logged{}
-	cfg.BaseURL, cfg.Tokens = base, gate{}
+	cfg.BaseURL, cfg.Tokens = base, verifier{}
 	cfg.Logger = slog.New(slog.NewJSONHandler(log, nil))
 	return middleware.New(cfg), log
 }
 
 func TestCaller(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(middleware.Config{})
+	mw, _ := newStack(middleware.Config{})
 	for _, test := range []struct {
 		name    string
 		headers []string
@@ -98,7 +98,7 @@ func TestCaller(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequest("GET", "/api?access_token=good", nil)
 			r.Header["Authorization"] = test.headers
-			caller, err := d.Caller(r, api)
+			caller, err := mw.Caller(r, api)
 			if caller.Account != test.account || (test.code == "") != (err == nil) || err != nil && !fault.Is(err, test.code) {
 				t.Errorf("Caller(%q): got %q, %v; want %q, %s", test.headers, caller.Account, err, test.account, test.code)
 			}
@@ -108,17 +108,17 @@ func TestCaller(t *testing.T) {
 
 func TestTokensAreGoodAtOneResource(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(middleware.Config{})
+	mw, _ := newStack(middleware.Config{})
 	r := httptest.NewRequest("GET", "/mcp", nil)
 	r.Header.Set("Authorization", "Bearer good")
-	if _, err := d.Caller(r, base+"/mcp"); !fault.Is(err, fault.InvalidToken) {
+	if _, err := mw.Caller(r, base+"/mcp"); !fault.Is(err, fault.InvalidToken) {
 		t.Errorf("Caller at another resource: got %v, want %s", err, fault.InvalidToken)
 	}
 }
 
 func TestChallenge(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(middleware.Config{})
+	mw, _ := newStack(middleware.Config{})
 	for _, test := range []struct {
 		name, resource string
 		err            *fault.Error
@@ -141,7 +141,7 @@ func TestChallenge(t *testing.T) {
 			`Bearer error="insufficient_scope", error_description="no", resource_metadata="https://names.test/.well-known/oauth-protected-resource/api", scope="domains:write"`,
 		},
 	} {
-		if got := d.Challenge(test.resource, test.err); got != test.want {
+		if got := mw.Challenge(test.resource, test.err); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
 		}
 	}
@@ -149,7 +149,7 @@ func TestChallenge(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(middleware.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
+	mw, _ := newStack(middleware.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}})
 	for _, test := range []struct {
 		name, peer string
 		forwarded  []string
@@ -172,7 +172,7 @@ func TestAddress(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = test.peer
 		r.Header["X-Forwarded-For"] = test.forwarded
-		if got := d.ClientIP(r).String(); got != test.want {
+		if got := mw.ClientIP(r).String(); got != test.want {
 			t.Errorf("%s: Address(%s, %q) = %s, want %s", test.name, test.peer, test.forwarded, got, test.want)
 		}
 	}
@@ -209,11 +209,11 @@ func TestErrorBody(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			d, log := newDoor(middleware.Config{})
-			h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mw, log := newStack(middleware.Config{})
+			h := mw.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("ETag", `"x"`)
 				w.Header().Set("Cache-Control", "public")
-				d.WriteError(w, r, api, test.err)
+				mw.WriteError(w, r, api, test.err)
 			}))
 			w := httptest.NewRecorder()
 			r := httptest.NewRequest("GET", "/", nil)
@@ -237,9 +237,9 @@ func TestErrorBody(t *testing.T) {
 
 func TestErrorHeaders(t *testing.T) {
 	t.Parallel()
-	d, _ := newDoor(middleware.Config{})
+	mw, _ := newStack(middleware.Config{})
 	w := httptest.NewRecorder()
-	d.WriteError(w, httptest.NewRequest("GET", "/", nil), api, fault.New(fault.RateLimited, "slow").WithRetry(1500*time.Millisecond))
+	mw.WriteError(w, httptest.NewRequest("GET", "/", nil), api, fault.New(fault.RateLimited, "slow").WithRetry(1500*time.Millisecond))
 	if got := w.Header().Get("Retry-After"); w.Code != 429 || got != "2" {
 		t.Errorf("rate limited: %d, Retry-After %q; want 429, 2", w.Code, got)
 	}
@@ -255,7 +255,7 @@ func TestErrorHeaders(t *testing.T) {
 		{fault.InvalidSignature, 401, false},
 	} {
 		w := httptest.NewRecorder()
-		d.WriteError(w, httptest.NewRequest("GET", "/", nil), api, fault.New(test.code, "no"))
+		mw.WriteError(w, httptest.NewRequest("GET", "/", nil), api, fault.New(test.code, "no"))
 		if got := w.Header().Get("WWW-Authenticate"); w.Code != test.status || (got != "") != test.challenged {
 			t.Errorf("%s: %d, challenge %q; want %d, %t", test.code, w.Code, got, test.status, test.challenged)
 		}
@@ -264,11 +264,11 @@ func TestErrorHeaders(t *testing.T) {
 
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
-	d, log := newDoor(middleware.Config{Metrics: middleware.NewMetrics("1.0.0")})
-	h := d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	mw, log := newStack(middleware.Config{Metrics: middleware.NewMetrics("1.0.0")})
+	h := mw.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		middleware.Note(r.Context(), "search_domain", "")
-		if _, err := d.Caller(r, api); err != nil {
-			d.WriteError(w, r, api, err)
+		if _, err := mw.Caller(r, api); err != nil {
+			mw.WriteError(w, r, api, err)
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
@@ -313,8 +313,8 @@ func TestPanic(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			d, log := newDoor(middleware.Config{})
-			s := httptest.NewServer(d.Wrap(test.handler))
+			mw, log := newStack(middleware.Config{})
+			s := httptest.NewServer(mw.Wrap(test.handler))
 			defer s.Close()
 			res, err := http.Get(s.URL)
 			if err == nil {

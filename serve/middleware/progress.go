@@ -18,14 +18,14 @@ type progress struct {
 }
 
 // enter counts a request in until leave is called, or reports that its client has too many in progress.
-func (d *Stack) enter(r *http.Request) (leave func(), ok bool) {
-	if d.cfg.PerAddress == 0 || !d.proxied(r) {
+func (mw *Stack) enter(r *http.Request) (leave func(), ok bool) {
+	if mw.cfg.PerAddress == 0 || !mw.proxied(r) {
 		return func() {}, true
 	}
-	client, p := ratelimit.Host(d.ClientIP(r)), &d.progress
+	client, p := ratelimit.Host(mw.ClientIP(r)), &mw.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.clients[client] >= d.cfg.PerAddress {
+	if p.clients[client] >= mw.cfg.PerAddress {
 		return nil, false
 	}
 	p.clients[client]++
@@ -39,12 +39,12 @@ func (d *Stack) enter(r *http.Request) (leave func(), ok bool) {
 }
 
 // proxied reports whether the request comes over a trusted proxy.
-func (d *Stack) proxied(r *http.Request) bool {
-	if len(d.cfg.TrustedProxies) == 0 {
+func (mw *Stack) proxied(r *http.Request) bool {
+	if len(mw.cfg.TrustedProxies) == 0 {
 		return false
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && d.trusted(plain(peer.Addr()))
+	return err == nil && mw.trusted(plain(peer.Addr()))
 }
 
 func errCrowded(most int) error {

@@ -12,12 +12,12 @@ import (
 // trace begins the span of a request below the caller's own, if it sent one, and returns what ends it. The span
 // bears the operation as its name and no path, query or address: otelhttp, which records those, is not used, because
 // a path can hold the name that somebody asks about.
-func (d *Stack) trace(rec *accessRecord, r *http.Request) (end func()) {
-	if d.cfg.Tracer == nil {
+func (mw *Stack) trace(rec *accessRecord, r *http.Request) (end func()) {
+	if mw.cfg.Tracer == nil {
 		return func() {}
 	}
 	ctx := propagation.TraceContext{}.Extract(rec.Context, propagation.HeaderCarrier(r.Header))
-	ctx, span := d.cfg.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+	ctx, span := mw.cfg.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
 	rec.Context = ctx
 	return func() {
 		span.SetName(rec.operation)

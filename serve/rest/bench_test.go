@@ -137,9 +137,9 @@ type discard struct {
 	status int
 }
 
-func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) WriteHeader(status int)      { d.status = status }
-func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (mw *discard) Header() http.Header         { return mw.header }
+func (mw *discard) WriteHeader(status int)      { mw.status = status }
+func (mw *discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // BenchmarkWire measures over loopback connections, in CPU time of the whole process: the client's part, which is the
 // same for all, is a prepared write and a bounded read.

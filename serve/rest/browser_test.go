@@ -35,8 +35,8 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	s := httptest.NewUnstartedServer(nil)
 	own := "http://" + s.Listener.Addr().String()
-	d := middleware.New(middleware.Config{BaseURL: own, Tokens: gate{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	s.Config.Handler = rest.New(rest.Config{Middleware: d, Set: shop(), Version: "1.0.0", MCP: own + "/mcp"})
+	mw := middleware.New(middleware.Config{BaseURL: own, Tokens: verifier{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s.Config.Handler = rest.New(rest.Config{Middleware: mw, Set: shop(), Version: "1.0.0", MCP: own + "/mcp"})
 	s.Start()
 	defer s.Close()
 

@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// Config is what the REST door needs.
+// Config is what the REST transport needs.
 type Config struct {
 	Middleware *middleware.Stack
 	Set        *op.Set
@@ -22,7 +22,7 @@ type Config struct {
 	Ready      func() error // nil while requests can be answered, else why not, in words for anybody; nil: always ready
 }
 
-// server is the REST door of one set.
+// server is the REST transport of one set.
 type server struct {
 	nothing  []byte // the page for a browser that asks for what is not there
 	mw       *middleware.Stack
@@ -34,7 +34,7 @@ type server struct {
 }
 
 // New returns the handler of the whole REST API: the routes of the set's operations, /api, /openapi.json, /docs,
-// /llms.txt, /.well-known/api-catalog, /healthz, /readyz and a first page at /. It is wrapped in [middleware.Door.Wrap]
+// /llms.txt, /.well-known/api-catalog, /healthz, /readyz and a first page at /. It is wrapped in [middleware.Stack.Wrap]
 // already. It panics where two routes collide, which is a mistake in a definition.
 func New(cfg Config) http.Handler {
 	if cfg.Ready == nil {

@@ -27,7 +27,7 @@ const (
 	api  = base + "/api"
 )
 
-// The set of a coffee shop: what this door serves is none of its business.
+// The set of a coffee shop: the transport does not know what its operations mean.
 
 type bean string
 
@@ -171,10 +171,10 @@ func shop() *op.Set {
 	)
 }
 
-// gate knows a token that may see prices, and one that may do more.
-type gate struct{}
+// verifier knows a token that may see prices, and one that may do more.
+type verifier struct{}
 
-func (gate) Caller(ctx context.Context, token, resource string) (op.Caller, error) {
+func (verifier) Caller(ctx context.Context, token, resource string) (op.Caller, error) {
 	switch {
 	case resource != api:
 	case token == "reader":
@@ -185,7 +185,7 @@ func (gate) Caller(ctx context.Context, token, resource string) (op.Caller, erro
 	return middleware.NoTokens.Caller(ctx, token, resource)
 }
 
-// log collects what the door logs.
+// log collects what the middleware logs.
 type log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -208,16 +208,16 @@ func newHandler(limits *middleware.Limits, to io.Writer) http.Handler {
 }
 
 func newHandlerOf(set *op.Set, limits *middleware.Limits, to io.Writer) http.Handler {
-	return rest.New(rest.Config{Middleware: newDoor(limits, to), Set: set, Version: "1.0.0", MCP: base + "/mcp"})
+	return rest.New(rest.Config{Middleware: newMiddleware(limits, to), Set: set, Version: "1.0.0", MCP: base + "/mcp"})
 }
 
 func newUnreadyHandler(why string) http.Handler {
-	return rest.New(rest.Config{Middleware: newDoor(nil, io.Discard), Set: shop(), Version: "1.0.0", Ready: func() error { return errors.New(why) }})
+	return rest.New(rest.Config{Middleware: newMiddleware(nil, io.Discard), Set: shop(), Version: "1.0.0", Ready: func() error { return errors.New(why) }})
 }
 
-func newDoor(limits *middleware.Limits, to io.Writer) *middleware.Stack {
+func newMiddleware(limits *middleware.Limits, to io.Writer) *middleware.Stack {
 	return middleware.New(middleware.Config{
-		BaseURL: base, Tokens: gate{}, Limits: limits, Metrics: middleware.NewMetrics("1.0.0"),
+		BaseURL: base, Tokens: verifier{}, Limits: limits, Metrics: middleware.NewMetrics("1.0.0"),
 		Logger: slog.New(slog.NewJSONHandler(to, nil)),
 	})
 }

@@ -33,7 +33,7 @@ type Signatures interface {
 // signedPrefix is where requests are signed, whether something stands at their path or not.
 const signedPrefix = "/api/partner/"
 
-// signed is the door to the operations of a [Partner]. It looks at a request in the order of the contract: size,
+// signed handles requests for the operations of a [Partner]. It looks at a request in the order of the contract: size,
 // headers, key, then the body and its signature, nonce and limit, and only then at path, method, scope and input.
 type signed struct {
 	*server
@@ -42,40 +42,40 @@ type signed struct {
 }
 
 func (s *server) newSigned(p *Partner) *signed {
-	d := &signed{server: s, signatures: p.Signatures, mux: http.NewServeMux()}
+	mw := &signed{server: s, signatures: p.Signatures, mux: http.NewServeMux()}
 	for path, methods := range byPath(p.Set.All()) {
-		d.mux.Handle(path, signedResource{d, s.newResource(methods)})
+		mw.mux.Handle(path, signedResource{mw, s.newResource(methods)})
 	}
-	d.mux.HandleFunc("/", d.nothing)
-	return d
+	mw.mux.HandleFunc("/", mw.nothing)
+	return mw
 }
 
-func (d *signed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (mw *signed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !clean(r.URL.Path) {
-		d.nothing(w, r)
+		mw.nothing(w, r)
 		return
 	}
-	d.mux.ServeHTTP(w, r)
+	mw.mux.ServeHTTP(w, r)
 }
 
 // enter lets a request in, or answers why not.
-func (d *signed) enter(w http.ResponseWriter, r *http.Request, o *op.Op) (entered *http.Request, body []byte, ok bool) {
-	u := upload{mw: d.mw, w: w, r: r, limit: op.MaxBody, kept: o != nil}
+func (mw *signed) enter(w http.ResponseWriter, r *http.Request, o *op.Op) (entered *http.Request, body []byte, ok bool) {
+	u := upload{mw: mw.mw, w: w, r: r, limit: op.MaxBody, kept: o != nil}
 	if o != nil {
 		u.limit = o.MaxBody
 	}
-	ctx, err := u.verify(d.signatures)
+	ctx, err := u.verify(mw.signatures)
 	if err != nil {
-		d.turnAway(w, r, err, u.charged)
+		mw.turnAway(w, r, err, u.charged)
 		return nil, nil, false
 	}
 	if u.charged {
-		d.mw.Refund(w, r, unsigned)
+		mw.mw.Refund(w, r, unsigned)
 	}
 	r = r.WithContext(ctx)
 	middleware.Note(r.Context(), "", middleware.Partner)
-	if err := d.signatures.Admit(r, o, w.Header()); err != nil {
-		d.fail(w, r, err)
+	if err := mw.signatures.Admit(r, o, w.Header()); err != nil {
+		mw.fail(w, r, err)
 		return nil, nil, false
 	}
 	return r, u.body, true
@@ -124,19 +124,19 @@ func (u *upload) read(keep bool) (digest [sha256.Size]byte, err error) {
 
 // turnAway answers a request whose signature does not hold. It costs the sender's address, since the credential that it
 // names may not be the sender's.
-func (d *signed) turnAway(w http.ResponseWriter, r *http.Request, err error, charged bool) {
+func (mw *signed) turnAway(w http.ResponseWriter, r *http.Request, err error, charged bool) {
 	if status := fault.From(err).Code.Status(); status < http.StatusInternalServerError && !charged {
-		if limited := d.mw.Charge(w, r, unsigned); limited != nil {
+		if limited := mw.mw.Charge(w, r, unsigned); limited != nil {
 			err = limited
 		}
 	}
-	d.fail(w, r, err)
+	mw.fail(w, r, err)
 }
 
 // nothing answers where no operation stands.
-func (d *signed) nothing(w http.ResponseWriter, r *http.Request) {
-	if r, _, ok := d.enter(w, r, nil); ok {
-		d.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", d.mw.BaseURL()))
+func (mw *signed) nothing(w http.ResponseWriter, r *http.Request) {
+	if r, _, ok := mw.enter(w, r, nil); ok {
+		mw.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", mw.mw.BaseURL()))
 	}
 }
 

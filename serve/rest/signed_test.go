@@ -77,7 +77,7 @@ func (cupboard) Rehearse(context.Context, op.Repeatable, func(context.Context) (
 	return op.Answer{}, errors.New("not used")
 }
 
-// kitchen is a door behind which a cup is filled once.
+// kitchen is a handler that fills a cup once.
 func kitchen(g *guard, limits *middleware.Limits) http.Handler {
 	fill := op.Operation[cupID, cup]{
 		Name: "fill_cup", Title: "Fill", Doc: "Fills a cup.", Limit: op.Read, Scope: "fill", Effect: op.Writes, Idempotency: op.Optional,
@@ -87,8 +87,8 @@ func kitchen(g *guard, limits *middleware.Limits) http.Handler {
 		}),
 		Example: cupID{"mug"},
 	}
-	d := middleware.New(middleware.Config{BaseURL: base, Tokens: middleware.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	return rest.New(rest.Config{Middleware: d, Set: shop(), Version: "1", Partner: &rest.Partner{Set: op.NewSet(time.Now, fill), Signatures: g}})
+	mw := middleware.New(middleware.Config{BaseURL: base, Tokens: middleware.NoTokens, Limits: limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	return rest.New(rest.Config{Middleware: mw, Set: shop(), Version: "1", Partner: &rest.Partner{Set: op.NewSet(time.Now, fill), Signatures: g}})
 }
 
 // A signed request is asked for its signature, its turn, its scope and its input, in this order.

@@ -122,10 +122,10 @@ func TestNothingInClear(t *testing.T) {
 // forgedAddresses registers from many addresses that no proxy vouches for.
 func (s *site) forgedAddresses(t *testing.T) {
 	t.Helper()
-	town, limited := s.town(t), 0
+	oauth, limited := s.oauth(t), 0
 	for i := range 30 {
 		from := "198.51.100." + strconv.Itoa(i)
-		a := town.Register(map[string]any{"redirect_uris": []string{"https://app.example/cb"}}, "X-Forwarded-For", from, "Forwarded", "for="+from)
+		a := oauth.Register(map[string]any{"redirect_uris": []string{"https://app.example/cb"}}, "X-Forwarded-For", from, "Forwarded", "for="+from)
 		if a.Status == http.StatusTooManyRequests {
 			limited++
 		}
@@ -141,7 +141,7 @@ type secret struct{ name, value string }
 // wholeLife goes through all that people and applications do with secrets, and returns these; those of mailed links apart.
 func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string) string) (secrets, links []secret) {
 	t.Helper()
-	town := s.town(t)
+	oauth := s.oauth(t)
 	keep := func(name, value string) {
 		if len(value) < 12 {
 			t.Fatalf("%s is %q, which is too short to look for", name, value)
@@ -155,9 +155,9 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 			t.Fatal(err)
 		}
 		links = append(links, secret{"the token of " + path, u.Query().Get("token")})
-		return town.Get(u.RequestURI())
+		return oauth.Get(u.RequestURI())
 	}
-	person := town.NewUser().SignUp()
+	person := oauth.NewUser().SignUp()
 	keep("the password", person.Password)
 	keep("what signing up left in the browser", person.Cookie("nw_signup"))
 	if a := person.SubmitForm(follow(person.Email, "/verify"), "/verify", nil); a.Status >= 400 {
@@ -169,7 +169,7 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	person.SignIn()
 	keep("the session", person.Cookie("nw_session"))
 
-	app := town.NewClient()
+	app := oauth.NewClient()
 	question := allowed(t, person.Open(app.AuthorizePath(nil)))
 	keep("the question", question.Get("interaction"))
 	code := person.Submit("/oauth/authorize", question).Location().Query().Get("code")
@@ -180,19 +180,19 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 		keep("the refresh token", tokens.Refresh)
 		return tokens
 	}
-	tokens := grant(town.MustToken(app.CodeForm(code)))
-	tokens = grant(town.MustToken(app.RefreshForm(tokens.Refresh)))
-	s.everyDoor(t, tokens.Access)
-	town.Token(app.CodeForm(code)) // a replay, which is told in both logs
+	tokens := grant(oauth.MustToken(app.CodeForm(code)))
+	tokens = grant(oauth.MustToken(app.RefreshForm(tokens.Refresh)))
+	s.everyTransport(t, tokens.Access)
+	oauth.Token(app.CodeForm(code)) // a replay, which is told in both logs
 	tokens = grant(person.Tokens(app, nil))
-	next := grant(town.MustToken(app.RefreshForm(tokens.Refresh)))
-	town.Token(app.RefreshForm(tokens.Refresh))
+	next := grant(oauth.MustToken(app.RefreshForm(tokens.Refresh)))
+	oauth.Token(app.RefreshForm(tokens.Refresh))
 	if s.good(t, next.Access) {
 		t.Error("the reuse of a refresh token went unnoticed")
 	}
-	town.Revoke(grant(person.Tokens(app, nil)).Refresh)
-	town.Get("/account?session=" + person.Cookie("nw_session")) // secrets where they do not belong
-	town.Get("/api?access_token=" + next.Access)
+	oauth.Revoke(grant(person.Tokens(app, nil)).Refresh)
+	oauth.Get("/account?session=" + person.Cookie("nw_session")) // secrets where they do not belong
+	oauth.Get("/api?access_token=" + next.Access)
 	s.do(t, "GET", listings, "", "Authorization", "Token "+next.Access)
 
 	person.Submit("/signin/mail", url.Values{"email": {person.Email}})
@@ -206,10 +206,10 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	if a := person.SubmitForm(follow(person.Email, "/reset"), "/reset", url.Values{"password": {fresh}}); a.Status >= 400 {
 		t.Fatalf("reset: got %d %s", a.Status, a.Text)
 	}
-	if s.good(t, live.Access) || town.Token(app.RefreshForm(live.Refresh)).Status == http.StatusOK {
+	if s.good(t, live.Access) || oauth.Token(app.RefreshForm(live.Refresh)).Status == http.StatusOK {
 		t.Error("an app is connected after the password was reset")
 	}
-	if a := town.Get("/account", "Cookie", "nw_session="+session); a.Status != http.StatusSeeOther {
+	if a := oauth.Get("/account", "Cookie", "nw_session="+session); a.Status != http.StatusSeeOther {
 		t.Errorf("a session after the password was reset: got %d, want the sign-in page", a.Status)
 	}
 	keep("the password after the reset", fresh)
@@ -219,8 +219,8 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	return secrets, links
 }
 
-// everyDoor shows a token at every door.
-func (s *site) everyDoor(t *testing.T, token string) {
+// everyTransport shows a token to every transport.
+func (s *site) everyTransport(t *testing.T, token string) {
 	t.Helper()
 	if r := s.asks(t, "POST", search, `{"q":"brewhaven.com","tlds":["com"]}`, token); r.StatusCode != http.StatusOK {
 		t.Errorf("search: got %d %s", r.StatusCode, r.text)

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-func TestManners(t *testing.T) {
+func TestHTTPConventions(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-rate-limits", "off")
 	t.Run("HEAD", func(t *testing.T) {

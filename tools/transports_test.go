@@ -30,7 +30,7 @@ func (accounts) Caller(_ context.Context, token, _ string) (op.Caller, error) {
 	return op.Caller{Account: token, Scopes: []string{op.ScopeDomains}}, nil
 }
 
-// The one difference between the doors: who leaves dry_run out of a tool call rehearses, and who leaves it out of a
+// The one difference between the transports: who leaves dry_run out of a tool call rehearses, and who leaves it out of a
 // request does not.
 func TestDryRunIsTheDefaultOfTheToolAlone(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A house is how a WHOIS host writes: there is no common form, so clients meet each of these.
+// A registryStyle is how a WHOIS host writes: there is no common form, so clients meet each of these.
 type registryStyle struct {
 	free, taken, reserved text43
 	throttled             string
@@ -45,34 +45,34 @@ func (t text43) fill(v view) string {
 // crlf ends lines as RFC 3912 wants.
 func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 
-// The houses in the key-and-value form that ICANN prescribes. They differ in how they say that a name is free, and
+// The styles in the key-and-value form that ICANN prescribes. They differ in how they say that a name is free, and
 // in their throttle texts.
 var (
-	meridianHouse = registryStyle{
+	meridianStyle = registryStyle{
 		free: text43Of("free", `No match for "{{upper .Name}}".
 `+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
 		throttled: "Number of allowed queries exceeded. Try again in 20 seconds.\n",
 	}
-	registrarHouse = registryStyle{
+	registrarStyle = registryStyle{
 		free:      text43Of("free", "Domain not found.\n"),
 		taken:     text43Of("taken", icannTaken),
 		throttled: "Query rate limit exceeded. Try again later.\n",
 	}
-	commonsHouse = registryStyle{
+	commonsStyle = registryStyle{
 		free:      text43Of("free", "Domain not found.\n"+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
 		throttled: "WHOIS LIMIT EXCEEDED - TRY AGAIN IN 20 SECONDS\n",
 	}
-	bazaarHouse = registryStyle{
+	bazaarStyle = registryStyle{
 		free:      text43Of("free", "The queried object does not exist: DOMAIN NOT FOUND\n\n"+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
 		throttled: "Your query limit has been exceeded. Please wait 20 seconds.\n",
 	}
-	andesHouse = registryStyle{
+	andesStyle = registryStyle{
 		free:      text43Of("free", "No Data Found\nURL of the ICANN Whois Inaccuracy Complaint Form: https://www.icann.org/wicf/\n"+updated),
 		taken:     text43Of("taken", icannTaken),
 		reserved:  text43Of("reserved", icannReserved),
@@ -127,8 +127,8 @@ DNSSEC: {{if .Signed}}signedDelegation{{else}}unsigned{{end}}
 URL of the ICANN Whois Inaccuracy Complaint Form: https://www.icann.org/wicf/
 ` + updated
 
-// albionHouse writes headings with indented values, as .uk does.
-var albionHouse = registryStyle{
+// albionStyle writes headings with indented values, as .uk does.
+var albionStyle = registryStyle{
 	free: text43Of("free", `
     No match for "{{.Name}}".
 
@@ -176,8 +176,8 @@ const albionEnd = `
 This WHOIS information is made up for tests and demonstrations.
 `
 
-// rheinHouse writes a few keys and no dates but the last change, as .de does.
-var rheinHouse = registryStyle{
+// rheinStyle writes a few keys and no dates but the last change, as .de does.
+var rheinStyle = registryStyle{
 	free:     text43Of("free", "Domain: {{.Name}}\nStatus: free\n"),
 	reserved: text43Of("reserved", "Domain: {{.Name}}\nStatus: invalid\n% This name is reserved by the registry.\n"),
 	taken: text43Of("taken", `% This WHOIS information is made up for tests and demonstrations.
@@ -191,8 +191,8 @@ Changed: {{iso .Updated}}
 	throttled: "% Error: 55000000002 Connection refused; access control limit exceeded. Try again in 20 seconds.\n",
 }
 
-// unionHouse writes sections without dates and never the registrant, as .eu does.
-var unionHouse = registryStyle{
+// unionStyle writes sections without dates and never the registrant, as .eu does.
+var unionStyle = registryStyle{
 	free:     text43Of("free", unionHead+"Status: AVAILABLE\n"),
 	reserved: text43Of("reserved", unionHead+"Status: NOT ALLOWED\n"),
 	taken: text43Of("taken", unionHead+`
@@ -222,8 +222,8 @@ Domain: {{.Name}}
 Script: LATIN
 `
 
-// hinodeHouse writes keys in brackets and dates with slashes in its own zone, as .jp does.
-var hinodeHouse = registryStyle{
+// hinodeStyle writes keys in brackets and dates with slashes in its own zone, as .jp does.
+var hinodeStyle = registryStyle{
 	free:     text43Of("free", hinodeHead+"No match!!\n"),
 	reserved: text43Of("reserved", hinodeHead+hinodeName+"[Status]                        Reserved\n"),
 	taken: text43Of("taken", hinodeHead+hinodeName+`

@@ -76,7 +76,7 @@ type answerer struct {
 	linked bool // its answers hold links
 }
 
-func TestDoors(t *testing.T) {
+func TestEveryTransport(t *testing.T) {
 	t.Parallel()
 	reg := newRegistry(t)
 	var file map[string]any
@@ -97,7 +97,7 @@ func TestDoors(t *testing.T) {
 	}
 	mcp := compile(t, "mcp")
 	isTool := func(o *op.Op) bool { return o.Tool }
-	doors := []answerer{
+	routes := []answerer{
 		{"batch", func(o *op.Op) bool { return o.Batch }, s.askBatch, true},
 		{"MCP " + legacy, isTool, func(t *testing.T, q question) string { return s.askMCP(t, legacy, q) }, true},
 		{"MCP " + modern, isTool, func(t *testing.T, q question) string { return s.askMCP(t, modern, q) }, true},
@@ -111,7 +111,7 @@ func TestDoors(t *testing.T) {
 			if !strings.Contains(want, q.want) {
 				t.Errorf("%s(%s) over REST: got\n%s\nwant %s in it", q.op, q.in, want, q.want)
 			}
-			for _, mw := range doors {
+			for _, mw := range routes {
 				if !mw.serves(o) {
 					continue
 				}

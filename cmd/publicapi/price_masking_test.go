@@ -239,8 +239,8 @@ func TestPricesStaySecret(t *testing.T) {
 	const base = "http://127.0.0.1:8080"
 	start := func(dir string) (*site, string) {
 		s := openOn(t, reg, reg.File(), "-demo=false", "-bootstrap-url", "off", "-data", dir, "-base-url", base, "-rate-limits", "off")
-		town := &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.ProxyTransport(s.url)}
-		return s, town.SignedInUser().Tokens(town.NewClient(), url.Values{"scope": {"pricing:read"}}).Access
+		oauth := &oauthtest.Server{TB: t, Base: base, Transport: oauthtest.ProxyTransport(s.url)}
+		return s, oauth.SignedInUser().Tokens(oauth.NewClient(), url.Values{"scope": {"pricing:read"}}).Access
 	}
 	first, tokenOne := start(one)
 	second, tokenTwo := start(two)
@@ -279,7 +279,7 @@ func TestPricesStaySecret(t *testing.T) {
 	first.real(t, tokenOne, pricesOne)
 }
 
-// real looks at the real prices through every door, and returns the names by price.
+// real looks at the real prices through every transport, and returns the names by price.
 func (s *site) real(t *testing.T, token string, prices map[string]int64) (byPrice []string) {
 	t.Helper()
 	var last int64
