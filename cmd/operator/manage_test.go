@@ -181,20 +181,22 @@ func TestApprovalCommands(t *testing.T) {
 			ID string `json:"partner_id"`
 		}
 		s.do(&made, "partner create -name Registrar")
-		s.refused("credential create -partner "+made.ID+" -env live -scopes buy", "the partner is not approved for LIVE; operator partner approve "+made.ID+" does that")
 		var issued struct {
 			KeyID string `json:"key_id"`
 		}
 		s.do(&issued, "credential create -partner "+made.ID+" -env sandbox -scopes buy")
-		var ignored any
-		s.do(&ignored, "partner approve "+made.ID)
-		s.do(&issued, "credential create -partner "+made.ID+" -env live -scopes buy,search")
-		s.do(&ignored, "partner set "+made.ID+" -service-bp 1000")
-		s.do(&ignored, "credential revoke "+issued.KeyID)
 		var shown struct {
 			partnerRow
 			Credentials []credentialRow
 		}
+		if s.do(&shown, "partner show "+made.ID); !shown.Approved.IsZero() {
+			s.Errorf("a credential for the sandbox approved the partner: %+v", shown)
+		}
+		s.do(&issued, "credential create -partner "+made.ID+" -env live -scopes buy,search") // approves
+		var ignored any
+		s.do(&ignored, "partner approve "+made.ID) // which it is
+		s.do(&ignored, "partner set "+made.ID+" -service-bp 1000")
+		s.do(&ignored, "credential revoke "+issued.KeyID)
 		s.do(&shown, "partner show "+made.ID)
 		if shown.ID != made.ID || shown.ServiceBP != 1000 || shown.Approved.IsZero() || len(shown.Credentials) != 2 || shown.Credentials[1].Revoked.IsZero() {
 			s.Errorf("partner show: got %+v", shown)

@@ -26,7 +26,7 @@ func (p *program) partnerCommands() *cobra.Command {
 	return group("partners", "partner", "Who sells our names",
 		p.command(createPartner, &cobra.Command{
 			Use: "create", Short: "Make a partner",
-			Long:    "Makes a partner with a name and its terms. It may have credentials for the sandbox at once, and for LIVE once it is approved.",
+			Long:    "Makes a partner with a name and its terms. The sandbox needs no approval; the first credential for LIVE approves the partner, as \"partner approve\" does.",
 			Example: "  operator partner create -name \"Example Registrar\" -review-limit-cents 500000",
 		}, nameFlag, termsFlags),
 		p.command(withOperator(listPartners), &cobra.Command{Use: "list", Short: "List partners", Example: "  operator partner list -json"}),
@@ -53,7 +53,7 @@ func (p *program) credentialCommands() *cobra.Command {
 	return group("partners", "credential", "What partners sign requests with",
 		p.command(createCredential, &cobra.Command{
 			Use: "create", Short: "Make a credential; its secret is shown once",
-			Long:    "Makes a credential of a partner for an environment, and shows its secret for the only time. One for LIVE needs a partner that is approved.",
+			Long:    "Makes a credential of a partner for an environment, and shows its secret for the only time. The first one for LIVE approves the partner.",
 			Example: "  operator credential create -partner prt_01k8h3v6e4 -env sandbox -scopes search,buy,webhook",
 		}, partnerFlag, envFlag, scopesFlag),
 		p.command(withOperator(listCredentials), &cobra.Command{
@@ -277,8 +277,10 @@ func createCredential(ctx context.Context, p *program, _ []string) error {
 		return err
 	}
 	issued, err := op.CreateCredential(ctx, p.partner, env, p.scopes)
-	if fault.Is(err, fault.Conflict) {
-		return usagef("%w; operator partner approve %s does that", plain(err), p.partner)
+	if fault.Is(err, fault.Conflict) { // who may issue a credential for LIVE may approve the partner; the audit log shows both
+		if err = op.Approve(ctx, p.partner); err == nil {
+			issued, err = op.CreateCredential(ctx, p.partner, env, p.scopes)
+		}
 	}
 	if err != nil {
 		return plain(err)
