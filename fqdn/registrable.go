@@ -1,6 +1,7 @@
 package fqdn
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -126,12 +127,7 @@ func inContext(label []rune, i int) bool {
 		return label[i]
 	}
 	has := func(which func(rune) bool) bool {
-		for _, r := range label {
-			if which(r) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(label, which)
 	}
 	switch r := label[i]; {
 	case r == 0x00B7: // a middle dot is allowed between two l, as in Catalan

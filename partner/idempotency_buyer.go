@@ -29,8 +29,8 @@ func orders(answer any, do func(*sale.Order) error) (n int, err error) {
 		case reflect.Pointer, reflect.Interface:
 			walk(v.Elem())
 		case reflect.Struct:
-			for i := range v.NumField() {
-				walk(v.Field(i))
+			for _, field := range v.Fields() {
+				walk(field)
 			}
 		case reflect.Slice, reflect.Array:
 			for i := range v.Len() {

@@ -54,7 +54,7 @@ func TestExamples(t *testing.T) {
 		if c.Example == "" || c.Short == "" {
 			t.Errorf("%s has no example or no description", wordsOf(c))
 		}
-		for _, example := range strings.Split(c.Example, "\n") {
+		for example := range strings.SplitSeq(c.Example, "\n") {
 			words := shellWords(example)
 			if len(words) == 0 || words[0] != "operator" {
 				t.Errorf("%s: the example %q is no call of operator", wordsOf(c), example)

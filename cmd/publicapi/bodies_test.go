@@ -31,11 +31,12 @@ func (s *site) upload(t *testing.T, from byte, path, mediaType string, length in
 		t.Fatal(err)
 	}
 	u := &upload{conn, bufio.NewReader(conn)}
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n", path, conn.RemoteAddr(), mediaType, length)
+	var head strings.Builder
+	fmt.Fprintf(&head, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n", path, conn.RemoteAddr(), mediaType, length)
 	for i := 0; i < len(headers); i += 2 {
-		head += headers[i] + ": " + headers[i+1] + "\r\n"
+		head.WriteString(headers[i] + ": " + headers[i+1] + "\r\n")
 	}
-	u.send(t, head+"\r\n")
+	u.send(t, head.String()+"\r\n")
 	return u
 }
 

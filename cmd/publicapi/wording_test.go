@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -70,9 +71,7 @@ func TestErrorsAreInTheWordsOfTheTransport(t *testing.T) {
 		for field := range fields { // each field in turn wrong
 			for _, wrong := range []any{"", "a..b", "nosuchname.nosuchsuffix", -1, true, []string{}, map[string]any{"x": 1}, strings.Repeat("x", 300)} {
 				bad := map[string]any{}
-				for k, v := range fields {
-					bad[k] = v
-				}
+				maps.Copy(bad, fields)
 				bad[field] = wrong
 				in, err := json.Marshal(bad)
 				if err != nil {
