@@ -70,7 +70,7 @@ async function logIn(era, target) {
 }
 
 // inspect returns the JSON that the inspector prints. Whatever it says beside that is a warning, but for the address
-// that it sends a person to.
+// that it sends a person to, and the log and the summary at the start of the server that it runs.
 async function inspect(era, target, args) {
   const before = target.indexOf("--");
   const cli = args.concat("--protocol-era", era, "--format", "json", "--callback-url", "http://127.0.0.1:0/oauth/callback");
@@ -87,7 +87,7 @@ async function inspect(era, target, args) {
   for await (const line of createInterface({ input: child.stderr })) {
     const [, address] = line.match(/^Please navigate to: (http\S+)$/) ?? [];
     if (address) await demo.person.allow(address);
-    else if (line && !line.startsWith("time=") && !line.startsWith("{")) warnings.push(line);
+    else if (line && !/^(time=|\{|mcp \S+ \(commit | {2}\S| {8,}\S)/.test(line)) warnings.push(line);
   }
   const [status] = await exited;
   if (status !== 0 || warnings.length > 0) throw new Error(`${args.join(" ")} over ${target[0]}: status ${status}\n${printed}\n${warnings.join("\n")}`);
