@@ -22,11 +22,11 @@ const (
 
 	firstBatch = 64 // rows
 	leastBatch = 16
-	mostBatch  = 512
+	mostBatch  = 256
 	shortBatch = 2 * time.Millisecond // a batch that took less is followed by a larger one
 	longBatch  = 4 * time.Millisecond // by a smaller one
 	shortRest  = 10 * time.Millisecond
-	restFactor = 4 // rests are so many times as long as the batches before them
+	restFactor = 10 // rests are so many times as long as the batches before them
 )
 
 // Config is what a [Sweeper] stands on.
