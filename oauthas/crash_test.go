@@ -49,11 +49,19 @@ func rotateUntilKilled(where string) {
 		wg.Go(func() {
 			client := store.NewID("client")
 			token, err := s.seed(ctx, client)
+			printed := ""
 			for err == nil {
-				fmt.Println(client, token)
+				if token != printed {
+					fmt.Println(client, token)
+					printed = token
+				}
 				var a tokens
 				var refusal *oauthError
 				a, refusal, err = s.refresh(ctx, token, renewal{client: client})
+				if store.IsRetryable(err) { // after the store's own attempts: nothing was changed
+					err = nil
+					continue
+				}
 				if refusal != nil {
 					err = fmt.Errorf("refused: %s", refusal.code)
 				}
