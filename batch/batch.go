@@ -20,10 +20,12 @@ import (
 // Max is how many operations one batch may hold.
 const Max = 20
 
-// In is the operations to run.
-type In struct {
-	Operations        Items `json:"operations" jsonschema:"what to run: any of the read operations here, each with its own input as params"`
-	RequireRealPrices bool  `json:"require_real_prices,omitzero" jsonschema:"true: sign in rather than see masked marketplace prices"`
+// An Input is the input of a batch: a struct with a field for the [Items], and with the fields that hold for all of them.
+type Input interface {
+	// Batch returns the operations to run.
+	Batch() Items
+	// Allow is nil where the caller in the context may ask for this batch, else a *[fault.Error].
+	Allow(ctx context.Context) error
 }
 
 // Items is 1 to [Max] operations with ids of their own.
@@ -105,14 +107,14 @@ func (o Out) AppendJSON(b []byte) ([]byte, error) {
 }
 
 // Add adds to the set the operation that runs its batchable operations, and the one that lists them.
-func Add(set *op.Set) {
+func Add[In Input](set *op.Set, example In) {
 	r := runner{set}
-	set.Add(r.lookup(), r.catalogue())
+	set.Add(lookup(r, example), r.catalogue())
 }
 
 type runner struct{ set *op.Set }
 
-func (r runner) lookup() op.Operation[In, Out] {
+func lookup[In Input](r runner, example In) op.Operation[In, Out] {
 	return op.Operation[In, Out]{
 		Name:      "batch_lookup",
 		Title:     "Run several operations",
@@ -122,12 +124,14 @@ func (r runner) lookup() op.Operation[In, Out] {
 		Effect:    op.Reads,
 		Limit:     op.Read,
 		PerCaller: true,
-		Example:   In{Operations: Items{{ID: "a", Op: "tld_registration_price", Params: op.Object(`{"tld":"com"}`)}, {ID: "b", Op: "tld_metadata", Params: op.Object(`{"tld":"de"}`)}}},
-		Plan:      r.plan,
+		Example:   example,
+		Plan: func(ctx context.Context, in In) ([]op.Charge, func(context.Context) (Out, error)) {
+			return r.plan(ctx, in)
+		},
 	}
 }
 
-// A task is an operation of the batch, begun, or why it does not begin.
+// A task is an operation of the batch that has begun, or the error for which it has not.
 type task struct {
 	Item
 	op   *op.Op
@@ -135,11 +139,12 @@ type task struct {
 	err  error
 }
 
-// plan begins each operation, which tells what it costs: a batch costs the sum, class by class.
-func (r runner) plan(ctx context.Context, in In) (sum []op.Charge, run func(context.Context) (Out, error)) {
-	tasks := make([]task, len(in.Operations))
+// plan begins each operation and returns what the batch costs: the sum of its operations in each class.
+func (r runner) plan(ctx context.Context, in Input) (sum []op.Charge, run func(context.Context) (Out, error)) {
+	items := in.Batch()
+	tasks := make([]task, len(items))
 	inner := op.WithoutEmitter(ctx)
-	for i, item := range in.Operations {
+	for i, item := range items {
 		t := task{Item: item, op: r.named(item.Op)}
 		charges := []op.Charge{{Class: op.Read, Count: 1}}
 		if t.op == nil {
@@ -153,7 +158,10 @@ func (r runner) plan(ctx context.Context, in In) (sum []op.Charge, run func(cont
 		tasks[i] = t
 	}
 	return sum, func(ctx context.Context) (Out, error) {
-		if err := in.check(ctx); err != nil {
+		if err := in.Allow(ctx); err != nil {
+			return Out{}, err
+		}
+		if err := items.check(); err != nil {
 			return Out{}, err
 		}
 		return runAll(ctx, tasks), nil
@@ -189,15 +197,10 @@ func (r runner) named(name string) *op.Op {
 	return nil
 }
 
-// check refuses what the schema cannot: ids that are not unique, and prices for whoever may not see them.
-func (in In) check(ctx context.Context) error {
-	if in.RequireRealPrices {
-		if err := op.CallerFrom(ctx).Need(op.ScopePricing); err != nil {
-			return err
-		}
-	}
-	seen := make(map[string]int, len(in.Operations))
-	for i, item := range in.Operations {
+// check refuses ids that are not unique, which the schema cannot.
+func (items Items) check() error {
+	seen := make(map[string]int, len(items))
+	for i, item := range items {
 		if first, twice := seen[item.ID]; twice {
 			return fault.Invalid("operations["+strconv.Itoa(i)+"].id", "is the same as that of operations[%d]; give each operation an id of its own", first)
 		}

@@ -25,6 +25,21 @@ type echoOut struct {
 	Text string `json:"text"`
 }
 
+// in is the input of a batch with a field that holds for all of it.
+type in struct {
+	Operations batch.Items `json:"operations"`
+	Real       bool        `json:"real,omitzero"`
+}
+
+func (in in) Batch() batch.Items { return in.Operations }
+
+func (in in) Allow(ctx context.Context) error {
+	if !in.Real {
+		return nil
+	}
+	return op.CallerFrom(ctx).Need("pricing:read")
+}
+
 func newSet(t testing.TB, keep time.Duration) *op.Set {
 	t.Helper()
 	set := op.NewSet(time.Now, op.Operation[echoIn, echoOut]{
@@ -40,7 +55,7 @@ func newSet(t testing.TB, keep time.Duration) *op.Set {
 			case in.Text == "broken":
 				return echoOut{}, errors.New("disk on fire")
 			case in.Real:
-				return echoOut{}, op.CallerFrom(ctx).Need(op.ScopePricing)
+				return echoOut{}, op.CallerFrom(ctx).Need("pricing:read")
 			}
 			return echoOut{strings.Repeat(in.Text, max(1, in.Times))}, nil
 		},
@@ -48,7 +63,7 @@ func newSet(t testing.TB, keep time.Duration) *op.Set {
 		Name: "lonely", Title: "Lonely", Doc: "Is no part of a batch.", Route: op.Route{Method: "POST", Path: "/lonely"}, Limit: op.Read,
 		Do: func(context.Context, echoIn) (echoOut, error) { return echoOut{}, nil },
 	})
-	batch.Add(set)
+	batch.Add(set, in{Operations: batch.Items{{ID: "a", Op: "echo"}}})
 	return set
 }
 
@@ -98,7 +113,7 @@ func TestBadBatchRunsNothing(t *testing.T) {
 		{"no id", `{"operations":[{"op":"echo"}]}`, "operations[0].id is required: your own name for this operation, unique in the batch"},
 		{"another field", `{"operations":[{"id":"a","op":"echo","args":{}}]}`, "operations[0].args is not a known field; known are id, op, params"},
 		{"params of another type", `{"operations":[{"id":"a","op":"echo","params":[]}]}`, "operations[0].params must be an object, not an array"},
-		{"real prices for nobody", `{"operations":[{"id":"a","op":"echo"}],"require_real_prices":true}`, "this needs a signed-in caller; sign in with OAuth and ask for the scope pricing:read"},
+		{"a batch that the caller may not ask for", `{"operations":[{"id":"a","op":"echo"}],"real":true}`, "this needs a signed-in caller; sign in with OAuth and ask for the scope pricing:read"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,6 @@ import (
 
 	"github.com/namewharf/namewharf/cache"
 	"github.com/namewharf/namewharf/egress"
-	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -100,8 +99,8 @@ const (
 // cannot change theirs.
 var defaultSchemes = []string{"cursor", "vscode", "vscode-insiders", "windsurf"}
 
-// scopes are all there are, in the order in which they are shown.
-var scopes = []string{op.ScopePricing, op.ScopeDomains}
+// scopes are those of the public API, in the order in which they are shown. The first is the default.
+var scopes = []string{"pricing:read", "domains:write"}
 
 // A Server is the authorization server. It is safe for concurrent use; any number of them may share a database.
 type Server struct {

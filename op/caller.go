@@ -7,12 +7,6 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// The scopes of the public API.
-const (
-	ScopePricing = "pricing:read"  // see real marketplace prices
-	ScopeDomains = "domains:write" // manage the account's own names
-)
-
 // A Caller is who asks. The zero Caller is anonymous.
 type Caller struct {
 	Account string   // id of the signed-in account; empty: none

@@ -184,7 +184,7 @@ func TestReuse(t *testing.T) {
 	definition.Cache = &op.Cache[brewIn, brewOut]{
 		For: func(brewIn, brewOut) time.Duration { return time.Minute },
 		View: func(ctx context.Context) string {
-			if op.CallerFrom(ctx).Has(op.ScopePricing) {
+			if op.CallerFrom(ctx).Has("pricing:read") {
 				return "priced"
 			}
 			return ""
@@ -204,7 +204,7 @@ func TestReuse(t *testing.T) {
 		}
 		return out.Cup, a.Public
 	}
-	priced := op.WithCaller(t.Context(), op.Caller{Account: "acc", Scopes: []string{op.ScopePricing}})
+	priced := op.WithCaller(t.Context(), op.Caller{Account: "acc", Scopes: []string{"pricing:read"}})
 	for i, test := range []struct {
 		why    string
 		before func()
@@ -229,19 +229,19 @@ func TestReuse(t *testing.T) {
 func TestScope(t *testing.T) {
 	t.Parallel()
 	definition := brew(func(context.Context, brewIn) (brewOut, error) { return brewOut{}, nil })
-	definition.Scope = op.ScopeDomains
+	definition.Scope = "domains:write"
 	o := op.NewSet(time.Now, definition).Named("brew")
 	for _, test := range []struct {
 		caller op.Caller
 		want   fault.Code
 	}{
 		{op.Caller{}, fault.AuthenticationRequired},
-		{op.Caller{Account: "a", Scopes: []string{op.ScopePricing}}, fault.InsufficientScope},
-		{op.Caller{Account: "a", Scopes: []string{op.ScopeDomains}}, ""},
+		{op.Caller{Account: "a", Scopes: []string{"pricing:read"}}, fault.InsufficientScope},
+		{op.Caller{Account: "a", Scopes: []string{"domains:write"}}, ""},
 	} {
 		_, err := o.Call(op.WithCaller(t.Context(), test.caller), []byte(`{"bean":"a"}`))
 		var f *fault.Error
-		if errors.As(err, &f); f == nil && test.want != "" || f != nil && (f.Code != test.want || f.Scope != op.ScopeDomains) {
+		if errors.As(err, &f); f == nil && test.want != "" || f != nil && (f.Code != test.want || f.Scope != "domains:write") {
 			t.Errorf("caller %+v: got %v, want %q", test.caller, err, test.want)
 		}
 	}

@@ -81,7 +81,7 @@ type Class string
 
 // The limit classes of the public API.
 const (
-	Lookup Class = "lookup" // asks registries
+	Lookup Class = "lookup" // asks other services
 	Read   Class = "read"   // answers from memory or the store
 )
 

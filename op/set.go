@@ -17,6 +17,7 @@ type Set struct {
 	byName  map[string]*Op
 	answers *cache.Cache[answerKey, knownAnswer]
 	now     func() time.Time
+	guide   Guide
 }
 
 // Bounds of the answers kept. They are encoded bytes of public data, or of one view that many callers share.

@@ -10,7 +10,7 @@ const (
 
 // What a value may take that its schema does not bound.
 const (
-	anyText   = 253 // characters, as a domain name has
+	anyText   = 253 // characters
 	anyNumber = 24  // digits, a sign, a point, an exponent
 	anyObject = 8 << 10
 )

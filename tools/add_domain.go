@@ -56,7 +56,7 @@ func (s *service) addDomain() op.Operation[AddIn, AddOut] {
 		Doc: "Adds a domain to the caller's portfolio and says which DNS record proves that it is theirs. Publish the record, then " +
 			"run the bulk operation verify. A domain that is there already is answered as it stands, with the record to publish.",
 		Route:   op.Route{Method: "POST", Path: "/api/domains", Status: http.StatusCreated},
-		Scope:   op.ScopeDomains,
+		Scope:   ScopeDomains,
 		Effect:  op.Writes,
 		Limit:   op.Read,
 		Example: AddIn{Domain: "cobaltpine.com"},

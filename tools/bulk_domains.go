@@ -86,7 +86,7 @@ func (s *service) bulkDomains() op.Operation[BulkIn, BulkOut] {
 			"the proof of ownership in DNS), refresh (ask the registry) or remove. Each succeeds or fails alone. Do a dry run first.",
 		Route:  op.Route{Method: "POST", Path: "/api/domains/bulk/{op}"},
 		Tool:   true,
-		Scope:  op.ScopeDomains,
+		Scope:  ScopeDomains,
 		Effect: op.Writes,
 		Limit:  op.Read,
 		Cost:   bulkCost,

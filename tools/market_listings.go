@@ -147,7 +147,7 @@ func (s *service) filter(ctx context.Context, in ListingsIn) (market.Filter, err
 		return market.Filter{}, err
 	}
 	if byPrice {
-		if err := pricesFor(op.CallerFrom(ctx).Need(op.ScopePricing), "sorting and filtering by price show real prices"); err != nil {
+		if err := pricesFor(op.CallerFrom(ctx).Need(ScopePricing), "sorting and filtering by price show real prices"); err != nil {
 			return market.Filter{}, err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/account/portfolio"
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/internal/demoregistry"
@@ -57,13 +56,12 @@ func newOffice(t testing.TB, db *store.DB) *office {
 		Lookup: look, Market: m, Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()),
 		BaseURL: "https://names.example", Secret: make([]byte, 32), Now: time.Now, Portfolio: names,
 	})
-	batch.Add(set)
 	return &office{fixture{set, reg, m, look}, db, names}
 }
 
 // as is a context in which the account asks, with the scope for its own names.
 func as(ctx context.Context, account string) context.Context {
-	return op.WithCaller(ctx, op.Caller{Account: account, Scopes: []string{op.ScopeDomains}})
+	return op.WithCaller(ctx, op.Caller{Account: account, Scopes: []string{tools.ScopeDomains}})
 }
 
 func (o *office) add(ctx context.Context, t testing.TB, domain string) tools.AddOut {
@@ -306,7 +304,7 @@ func TestPortfolioNeedsTheScope(t *testing.T) {
 		if _, err := o.set.Named(name).Call(t.Context(), []byte(in)); !fault.Is(err, fault.AuthenticationRequired) {
 			t.Errorf("%s, anonymous: %v, want authentication_required", name, err)
 		}
-		if _, err := o.set.Named(name).Call(signedIn(t.Context()), []byte(in)); !fault.Is(err, fault.InsufficientScope) || fault.From(err).Scope != op.ScopeDomains {
+		if _, err := o.set.Named(name).Call(signedIn(t.Context()), []byte(in)); !fault.Is(err, fault.InsufficientScope) || fault.From(err).Scope != tools.ScopeDomains {
 			t.Errorf("%s, for prices only: %v, want insufficient_scope", name, err)
 		}
 		answer, err := o.set.Named(name).Call(as(t.Context(), "acc_1"), []byte(in))

@@ -24,7 +24,7 @@ const (
 
 // view is the one place where it is decided whether a caller sees marketplace prices.
 func view(ctx context.Context) string {
-	if op.CallerFrom(ctx).Has(op.ScopePricing) {
+	if op.CallerFrom(ctx).Has(ScopePricing) {
 		return priced
 	}
 	return masked
@@ -58,7 +58,7 @@ func needPrices(ctx context.Context, asked bool) error {
 	if !asked {
 		return nil
 	}
-	return pricesFor(op.CallerFrom(ctx).Need(op.ScopePricing), "require_real_prices asks for real marketplace prices")
+	return pricesFor(op.CallerFrom(ctx).Need(ScopePricing), "require_real_prices asks for real marketplace prices")
 }
 
 // pricesFor says in a refusal what it was that needs real prices.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/lookup"
 	"github.com/namewharf/namewharf/market"
@@ -56,7 +57,7 @@ type service struct {
 	cursors  cursorKey
 }
 
-// New returns the set of all public operations in the order of the documentation. It panics on a default suffix
+// New returns the set of all public operations, in the order of the documentation, and of those that run and list them in batches. It panics on a default suffix
 // that is not a domain name, and without a secret.
 func New(cfg Config) *op.Set {
 	s := &service{cfg: cfg, cursors: cfg.Secret}
@@ -69,7 +70,7 @@ func New(cfg Config) *op.Set {
 	for _, suffix := range cfg.Suffix {
 		s.suffixes = append(s.suffixes, fqdn.MustParse(suffix))
 	}
-	return op.NewSet(cfg.Now,
+	set := op.NewSet(cfg.Now,
 		s.searchDomain(),
 		s.checkDomains(),
 		s.whoisLookup(),
@@ -81,6 +82,9 @@ func New(cfg Config) *op.Set {
 		s.listDomains(),
 		s.bulkDomains(),
 	)
+	batch.Add(set, batchExample)
+	set.Describe(guide)
+	return set
 }
 
 // stamp changes whenever a listing or a registration price does.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
@@ -71,7 +70,6 @@ func newStand(t testing.TB) *fixture {
 		Lookup: look, Market: m, Table: tld.DefaultTable(), Prices: tld.NewPrices(tld.DefaultBook()),
 		BaseURL: "https://names.example", Secret: make([]byte, 32), Now: time.Now,
 	})
-	batch.Add(set)
 	return &fixture{set, reg, m, look}
 }
 
@@ -89,7 +87,7 @@ func call[Out any](ctx context.Context, t testing.TB, s *fixture, name, in strin
 }
 
 func signedIn(ctx context.Context) context.Context {
-	return op.WithCaller(ctx, op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing}})
+	return op.WithCaller(ctx, op.Caller{Account: "acc_1", Scopes: []string{tools.ScopePricing}})
 }
 
 // brief is what a test compares of a result.
@@ -213,8 +211,8 @@ func TestRealPricesNeedASignedInCaller(t *testing.T) {
 		{"batch_lookup", `{"operations":[{"id":"a","op":"search_domain"}],"require_real_prices":true}`},
 	} {
 		_, err := s.set.Named(test.op).Call(t.Context(), []byte(test.in))
-		if f := fault.From(err); f == nil || f.Code != fault.AuthenticationRequired || f.Scope != op.ScopePricing {
-			t.Errorf("%s(%s) anonymous: %v, want authentication_required for %s", test.op, test.in, err, op.ScopePricing)
+		if f := fault.From(err); f == nil || f.Code != fault.AuthenticationRequired || f.Scope != tools.ScopePricing {
+			t.Errorf("%s(%s) anonymous: %v, want authentication_required for %s", test.op, test.in, err, tools.ScopePricing)
 		}
 		if _, err := s.set.Named(test.op).Call(noScope, []byte(test.in)); !fault.Is(err, fault.InsufficientScope) {
 			t.Errorf("%s(%s) without the scope: %v, want insufficient_scope", test.op, test.in, err)

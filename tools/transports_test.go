@@ -27,7 +27,7 @@ func (accounts) Caller(_ context.Context, token, _ string) (op.Caller, error) {
 	if !strings.HasPrefix(token, "acc_") {
 		return op.Caller{}, fault.New(fault.InvalidToken, "the access token is not one of ours")
 	}
-	return op.Caller{Account: token, Scopes: []string{op.ScopeDomains}}, nil
+	return op.Caller{Account: token, Scopes: []string{tools.ScopeDomains}}, nil
 }
 
 // The one difference between the transports: who leaves dry_run out of a tool call rehearses, and who leaves it out of a

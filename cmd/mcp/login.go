@@ -11,7 +11,7 @@ import (
 	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/internal/clilogin"
 	"github.com/namewharf/namewharf/internal/httpserver"
-	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/tools"
 )
 
 // loginOf is the sign-in of this computer's user at the API behind -backend.
@@ -21,7 +21,7 @@ func loginOf(backend string, environ func(string) (string, bool)) (*clilogin.Log
 		return nil, err
 	}
 	login, err := clilogin.Open(dir, backend+"/api", clilogin.Options{
-		Name: "MCP on this computer", Scopes: []string{op.ScopePricing, op.ScopeDomains},
+		Name: "MCP on this computer", Scopes: []string{tools.ScopePricing, tools.ScopeDomains},
 		Hint: fmt.Sprintf("run %q, or with logout to go on without", "mcp login -backend "+backend),
 	})
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/internal/app"
@@ -188,7 +187,6 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		Lookup: application.Lookup, Market: application.Market, Table: application.Table, Prices: application.Prices, Portfolio: identity.NewPortfolio(application, log),
 		BaseURL: o.server.BaseURL, Secret: application.Secret, Now: time.Now,
 	})
-	batch.Add(config.Set)
 	config.Resources = tools.NewReference(config.Set, application.Table)
 	if o.server.Addr != "" {
 		return serveHTTP(ctx, config, o, application, measured, stdout)
@@ -260,7 +258,6 @@ type watch struct {
 // describe returns the operations without anything behind them.
 func describe() *op.Set {
 	set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
-	batch.Add(set)
 	return set
 }
 
@@ -319,7 +316,7 @@ func newMiddleware(o *options, tokens middleware.TokenVerifier, log *slog.Logger
 		return nil, err
 	}
 	return middleware.New(middleware.Config{
-		BaseURL: o.server.BaseURL, Tokens: tokens, Limits: o.server.Limits(time.Now), TrustedProxies: proxies,
+		BaseURL: o.server.BaseURL, Tokens: tokens, DefaultScope: tools.ScopePricing, Limits: o.server.Limits(time.Now), TrustedProxies: proxies,
 		Bodies: o.server.Bodies(), PerAddress: o.server.PerAddress(),
 		Logger: log, Metrics: measured.metrics, Tracer: measured.tracer, Now: time.Now,
 	}), nil

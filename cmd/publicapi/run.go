@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/account/portfolio"
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
@@ -119,7 +118,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer users.Close()
 	defer watch(ctx, users.Names)()
 	d = middleware.New(middleware.Config{
-		BaseURL: server.BaseURL, Tokens: users.OAuth, Limits: limits, TrustedProxies: proxies, Bodies: server.Bodies(), PerAddress: server.PerAddress(),
+		BaseURL: server.BaseURL, Tokens: users.OAuth, DefaultScope: tools.ScopePricing, Limits: limits, TrustedProxies: proxies, Bodies: server.Bodies(), PerAddress: server.PerAddress(),
 		Logger: log, Metrics: metrics, Tracer: tracer, Now: time.Now,
 	})
 	names := portfolioOf(users, application)
@@ -127,7 +126,6 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		Lookup: application.Lookup, Market: application.Market, Table: application.Table, Prices: application.Prices, Portfolio: names,
 		BaseURL: server.BaseURL, Secret: application.Secret, Now: time.Now,
 	})
-	batch.Add(set)
 	partners, err := partner.New(ctx, partner.Config{
 		DB: application.DB, Keys: application.Keys, Market: application.Market, Suffixes: application.Lookup.Suffixes(),
 		NoLimits: limits == nil, Webhooks: *o.webhooks, Now: time.Now, Logger: log,

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/tools"
@@ -90,7 +89,6 @@ func TestEveryTransport(t *testing.T) {
 	}
 	s := openOn(t, reg, raw, "-rate-limits", "off")
 	set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
-	batch.Add(set)
 	all := questions
 	for _, o := range set.All() {
 		all = append(all, question{"the example of " + o.Name, o.Name, string(o.Example), ""})

@@ -182,8 +182,5 @@ func failure(response *http.Response) error {
 	if seconds, err := time.ParseDuration(response.Header.Get("Retry-After") + "s"); err == nil {
 		f.Retry = seconds
 	}
-	if body.Error.Code == fault.AuthenticationRequired || body.Error.Code == fault.InsufficientScope {
-		f.Scope = op.ScopePricing
-	}
 	return f
 }

@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/internal/apiclient"
 	"github.com/namewharf/namewharf/op"
@@ -23,7 +22,6 @@ import (
 // described are the public operations with nothing behind them.
 func described() *op.Set {
 	set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
-	batch.Add(set)
 	return set
 }
 
@@ -106,7 +104,7 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			"no token", `{"error":{"code":"authentication_required","message":"sign in","request_id":"r"}}`, 401, "",
-			fault.Error{Code: fault.AuthenticationRequired, Detail: "sign in", Scope: op.ScopePricing},
+			fault.Error{Code: fault.AuthenticationRequired, Detail: "sign in"},
 		},
 		{"a page of HTML", `<html>secret</html>`, 502, "", fault.Error{Code: fault.Internal}},
 		{"an error of somebody else's", `{"error":{"code":"teapot","message":"secret"}}`, 418, "", fault.Error{Code: fault.Internal}},

@@ -14,7 +14,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/tools"
@@ -59,7 +58,6 @@ func answersOf(t *testing.T, registry string, requests ...string) map[int]json.R
 	}
 	defer b.Close()
 	set := tools.New(tools.Config{Lookup: b.Lookup, Market: b.Market, Table: b.Table, Prices: b.Prices, Secret: b.Secret, Now: time.Now})
-	batch.Add(set)
 	server, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, b.Table), Version: "1", Logger: log})
 	if err != nil {
 		t.Fatal(err)

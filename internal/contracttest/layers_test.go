@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,4 +144,40 @@ func list(t *testing.T) (packages []listed) {
 		t.Fatalf("go list found %d packages, want the whole module", len(packages))
 	}
 	return packages
+}
+
+// productWords are those of what the product sells.
+var productWords = regexp.MustCompile(`(?i)pric(e|ing)|domain|marketplace|listings|whois|rdap|registra(r|tion)|registries|\btlds?\b|suffixes`)
+
+// TestGenericPackages shows that op and the generic components name nothing that the product sells. Scopes, fields and texts
+// of the product come from tools: from the definitions and the guide of the set, and from the wiring of the programs.
+func TestGenericPackages(t *testing.T) {
+	t.Parallel()
+	files := 0
+	for _, component := range append([]string{"op"}, generic...) {
+		names, err := filepath.Glob(filepath.Join("..", "..", component, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			files++
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := 0
+			for line := range strings.Lines(string(source)) {
+				at++
+				if word := productWords.FindString(line); word != "" && !strings.Contains(line, "e.g. search_domain") {
+					t.Errorf("%s:%d says %q: let the set (op.Guide), the definition of the operation or the wiring say it", name, at, word)
+				}
+			}
+		}
+	}
+	if files < 40 {
+		t.Fatalf("%d files, want those of op, batch, rest, mcp and middleware", files)
+	}
 }

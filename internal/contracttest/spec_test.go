@@ -1,21 +1,49 @@
 package contracttest
 
 import (
+	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/store"
+	"github.com/namewharf/namewharf/store/storetest"
 	"github.com/namewharf/namewharf/tools"
 )
 
 // publicSet is the public operations as they are described; they are not called.
 func publicSet() *op.Set {
-	set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
-	batch.Add(set)
-	return set
+	return tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
+}
+
+// The authorization server grants the scopes of the public operations, in the same order: its first is the default of both.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	server, err := oauthas.New(t.Context(), oauthas.Config{DB: storetest.Open(t, store.Config{Dir: t.TempDir()}), Issuer: "https://names.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	var metadata struct {
+		Scopes []string `json:"scopes_supported"`
+	}
+	body := fetch(t, server.Handler(), httptest.NewRequest("GET", "https://names.example/.well-known/oauth-authorization-server", nil))
+	if err := json.Unmarshal(body, &metadata); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, s := range publicSet().Guide().Scopes {
+		want = append(want, s.Name)
+	}
+	if !slices.Equal(metadata.Scopes, want) {
+		t.Errorf("the authorization server has the scopes %q, tools has %q: make scopes in oauthas/server.go the same", metadata.Scopes, want)
+	}
 }
 
 // endpoints are section 4.2 of the specification and what the product adds to it.
@@ -32,9 +60,9 @@ var endpoints = []struct {
 	{"GET", "/api/tlds/{tld}/metadata", "tld_metadata", true, true, "", op.Read},
 	{"GET", "/api/tlds", "list_tlds", true, false, "", op.Read},
 	{"GET", "/api/market/listings", "market_listings", true, true, "", op.Read},
-	{"POST", "/api/domains", "add_domain", false, false, op.ScopeDomains, op.Read},
-	{"GET", "/api/domains", "list_domains", false, false, op.ScopeDomains, op.Read},
-	{"POST", "/api/domains/bulk/{op}", "bulk_domains", false, true, op.ScopeDomains, op.Read},
+	{"POST", "/api/domains", "add_domain", false, false, tools.ScopeDomains, op.Read},
+	{"GET", "/api/domains", "list_domains", false, false, tools.ScopeDomains, op.Read},
+	{"POST", "/api/domains/bulk/{op}", "bulk_domains", false, true, tools.ScopeDomains, op.Read},
 	{"POST", "/api/batch", "batch_lookup", false, true, "", op.Read},
 	{"GET", "/api/batch", "batch_catalogue", false, false, "", op.Read},
 }

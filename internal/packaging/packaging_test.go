@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/tools"
 )
 
@@ -26,7 +25,6 @@ type tool struct {
 func TestGoldenManifest(t *testing.T) {
 	t.Parallel()
 	set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
-	batch.Add(set)
 	var want []tool
 	for _, o := range set.All() {
 		if o.Tool {

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/namewharf/namewharf/batch"
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
@@ -192,7 +191,6 @@ func open(ctx context.Context, base, registryFile string) (*app.App, *op.Set, er
 	set := tools.New(tools.Config{
 		Lookup: application.Lookup, Market: application.Market, Table: application.Table, Prices: application.Prices, BaseURL: base, Secret: application.Secret, Now: time.Now,
 	})
-	batch.Add(set)
 	return application, set, nil
 }
 

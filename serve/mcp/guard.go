@@ -124,7 +124,7 @@ func (g *Guard) admit(a *answer, signedIn bool) ([]byte, error) {
 	}
 	if caller.Anonymous() && signedIn {
 		return nil, fault.New(fault.AuthenticationRequired, "this address is for signed-in callers").
-			WithHint("sign in with OAuth").WithScope(op.ScopePricing)
+			WithHint("sign in with OAuth")
 	}
 	if g.Sessions && (r.Method == http.MethodGet || r.Method == http.MethodDelete) {
 		return nil, nil

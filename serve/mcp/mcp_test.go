@@ -18,6 +18,7 @@ import (
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
+	"github.com/namewharf/namewharf/tools"
 )
 
 // The operations of the tests: as few as show every way in which a call can go.
@@ -38,7 +39,7 @@ func ask(ctx context.Context, in askIn) (askOut, error) {
 	caller := op.CallerFrom(ctx)
 	switch {
 	case in.RequireRealPrices:
-		if err := caller.Need(op.ScopePricing); err != nil {
+		if err := caller.Need("pricing:read"); err != nil {
 			return askOut{}, err
 		}
 	case in.Fail == "internal":
@@ -85,8 +86,9 @@ func wait(ctx context.Context, in waitIn) (countOut, error) {
 
 func route(name string) op.Route { return op.Route{Method: "POST", Path: "/" + name} }
 
+// operations have the guide of the product, whose prompts name some of them.
 func operations() *op.Set {
-	return op.NewSet(time.Now,
+	set := op.NewSet(time.Now,
 		op.Operation[askIn, askOut]{
 			Name: "search_domain", Title: "Search", Doc: "Searches a name.", Route: route("search"), Tool: true,
 			Limit: op.Lookup, Example: askIn{Q: "acme"}, Do: ask,
@@ -101,20 +103,29 @@ func operations() *op.Set {
 		},
 		op.Operation[askIn, askOut]{
 			Name: "bulk_domains", Title: "Bulk", Doc: "Changes names.", Route: route("bulk"), Tool: true,
-			Scope: op.ScopeDomains, Effect: op.Writes, Limit: op.Read, Example: askIn{Q: "acme"}, Do: ask,
+			Scope: "domains:write", Effect: op.Writes, Limit: op.Read, Example: askIn{Q: "acme"}, Do: ask,
 		},
 		op.Operation[askIn, askOut]{
 			Name: "not_a_tool", Title: "Other", Doc: "Is no tool.", Route: route("other"),
 			Limit: op.Read, Example: askIn{Q: "acme"}, Do: ask,
 		},
 	)
+	set.Describe(*tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now}).Guide())
+	return set
 }
 
 type documents struct{}
 
-func (documents) Catalogue(context.Context) ([]byte, error) { return []byte(`{"operations":[]}`), nil }
-func (documents) EPPStatus(context.Context) ([]byte, error) { return []byte(`{"ok":"fine"}`), nil }
-func (documents) TLD(_ context.Context, tld string) ([]byte, error) {
+func (d documents) Resources() []op.Resource {
+	fixed := func(text string) func(context.Context, string) ([]byte, error) {
+		return func(context.Context, string) ([]byte, error) { return []byte(text), nil }
+	}
+	all := tools.NewReference(nil, nil).Resources()
+	all[0].Read, all[1].Read, all[2].Read = fixed(`{"operations":[]}`), fixed(`{"ok":"fine"}`), d.tld
+	return all
+}
+
+func (documents) tld(_ context.Context, tld string) ([]byte, error) {
 	switch tld {
 	case "com", "co.uk", "рф":
 		return []byte(`{"tld":"` + tld + `"}`), nil
@@ -124,7 +135,11 @@ func (documents) TLD(_ context.Context, tld string) ([]byte, error) {
 	return nil, fault.New(fault.NotFound, "the suffix is not known")
 }
 
-func (documents) CompleteTLD(prefix string, limit int) ([]string, int) {
+func (documents) Complete(argument, prefix string, limit int) ([]string, int) {
+	if argument != "tld" && argument != "tlds" {
+		return nil, 0
+	}
+	prefix = strings.ToLower(strings.TrimPrefix(prefix, "."))
 	var found []string
 	for _, tld := range []string{"com", "co", "coffee", "net"} {
 		if strings.HasPrefix(tld, prefix) {
@@ -141,9 +156,9 @@ func (verifier) Caller(_ context.Context, token, resource string) (op.Caller, er
 	switch {
 	case !strings.HasSuffix(resource, "/mcp") && !strings.HasSuffix(resource, "/mcp/signed-in"):
 	case token == "priced":
-		return op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing}}, nil
+		return op.Caller{Account: "acc_1", Scopes: []string{"pricing:read"}}, nil
 	case token == "owner":
-		return op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing, op.ScopeDomains}}, nil
+		return op.Caller{Account: "acc_1", Scopes: []string{"pricing:read", "domains:write"}}, nil
 	case token == "bare":
 		return op.Caller{Account: "acc_2"}, nil
 	}
@@ -169,7 +184,7 @@ func open(t testing.TB, o option) *site {
 	web := httptest.NewUnstartedServer(mux)
 	s.url = "http://" + web.Listener.Addr().String()
 	logger := slog.New(slog.NewJSONHandler(s.log, nil))
-	middlewareConfig := middleware.Config{BaseURL: s.url, Tokens: verifier{}, Logger: logger}
+	middlewareConfig := middleware.Config{BaseURL: s.url, Tokens: verifier{}, DefaultScope: "pricing:read", Logger: logger}
 	if o.limits != nil {
 		middlewareConfig.Limits = middleware.NewLimits(o.limits, time.Now)
 	}

@@ -258,7 +258,7 @@ func TestStdioSignIn(t *testing.T) {
 			op.Caller{Account: "acc_2"},
 			"the access token lacks the scope pricing:read; to sign in, set the token and start again\ncode: insufficient_scope",
 		},
-		{"a token with it", op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing}}, `{"query":"acme","caller":"acc_1","names":["acme.com","<acme>.net"]}`},
+		{"a token with it", op.Caller{Account: "acc_1", Scopes: []string{"pricing:read"}}, `{"query":"acme","caller":"acc_1","names":["acme.com","<acme>.net"]}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -34,7 +34,7 @@ func newTool(o *op.Op) (mcp.Tool, error) {
 			ReadOnlyHint:    new(reads),
 			DestructiveHint: new(!reads),
 			IdempotentHint:  new(reads),
-			OpenWorldHint:   new(o.Limit == op.Lookup), // asks registries
+			OpenWorldHint:   new(o.Limit == op.Lookup), // asks other services
 		},
 	}, nil
 }

@@ -71,7 +71,7 @@ func bearer(header string) (string, bool) {
 func (mw *Stack) Challenge(resource string, err *fault.Error) string {
 	var b strings.Builder
 	b.WriteString("Bearer ")
-	scope := op.ScopePricing
+	scope := mw.cfg.DefaultScope
 	if err != nil {
 		if err.Scope != "" {
 			scope = err.Scope
@@ -82,7 +82,10 @@ func (mw *Stack) Challenge(resource string, err *fault.Error) string {
 			b.WriteString(`", `)
 		}
 	}
-	b.WriteString(`resource_metadata="` + MetadataURL(resource) + `", scope="` + scope + `"`)
+	b.WriteString(`resource_metadata="` + MetadataURL(resource) + `"`)
+	if scope != "" {
+		b.WriteString(`, scope="` + scope + `"`)
+	}
 	return b.String()
 }
 

@@ -45,7 +45,8 @@ func errUnknownToken() error {
 // Config is what a [Stack] needs. BaseURL, Tokens and Logger are required.
 type Config struct {
 	BaseURL        string           // the public address of the service, without a slash at the end
-	Tokens         TokenVerifier    // who knows tokens
+	Tokens         TokenVerifier    // verifies access tokens
+	DefaultScope   string           // of a challenge for which no scope is missing; empty: it names none
 	Limits         *Limits          // nil: no limits
 	Bodies         *Bodies          // the budget of request bodies; nil: one of the default size
 	PerAddress     int              // requests in progress of one address behind a trusted proxy; 0: any number

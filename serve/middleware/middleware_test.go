@@ -31,7 +31,7 @@ type verifier struct{}
 func (verifier) Caller(_ context.Context, token, resource string) (op.Caller, error) {
 	switch {
 	case token == "good" && resource == api:
-		return op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing}}, nil
+		return op.Caller{Account: "acc_1", Scopes: []string{"pricing:read"}}, nil
 	case token == "broken":
 		return op.Caller{}, errors.New("dial tcp 10.0.0.1: refused")
 	}
@@ -66,7 +66,7 @@ func (l *logged) lines(t *testing.T) (lines []map[string]any) {
 
 func newStack(cfg middleware.Config) (*middleware.Stack, *logged) {
 	log := &logged{}
-	cfg.BaseURL, cfg.Tokens = base, verifier{}
+	cfg.BaseURL, cfg.Tokens, cfg.DefaultScope = base, verifier{}, "pricing:read"
 	cfg.Logger = slog.New(slog.NewJSONHandler(log, nil))
 	return middleware.New(cfg), log
 }
@@ -137,7 +137,7 @@ func TestChallenge(t *testing.T) {
 			`Bearer error="invalid_token", error_description="the 'token' is nknown", resource_metadata="https://names.test/.well-known/oauth-protected-resource/mcp/signed-in", scope="pricing:read"`,
 		},
 		{
-			"too little scope", api, fault.New(fault.InsufficientScope, "no").WithScope(op.ScopeDomains),
+			"too little scope", api, fault.New(fault.InsufficientScope, "no").WithScope("domains:write"),
 			`Bearer error="insufficient_scope", error_description="no", resource_metadata="https://names.test/.well-known/oauth-protected-resource/api", scope="domains:write"`,
 		},
 	} {

@@ -17,9 +17,9 @@ import (
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/money"
-	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/ratelimit"
 	"github.com/namewharf/namewharf/serve/middleware"
+	"github.com/namewharf/namewharf/tools"
 )
 
 //go:embed assets
@@ -284,9 +284,9 @@ func formatPrice(a money.Amount) string {
 // scopeText says what a scope allows an application.
 func scopeText(scope string) string {
 	switch scope {
-	case op.ScopePricing:
+	case tools.ScopePricing:
 		return "See marketplace prices in your name"
-	case op.ScopeDomains:
+	case tools.ScopeDomains:
 		return "Manage your domain names: add, verify, offer for sale, change prices, remove"
 	}
 	return scope

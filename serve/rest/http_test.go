@@ -372,7 +372,7 @@ func TestListOfEndpoints(t *testing.T) {
 	var list struct {
 		Endpoints []struct{ Operation, Method, Path, Scope string }
 	}
-	if err := json.NewDecoder(w.Body).Decode(&list); err != nil || w.Code != 200 || len(list.Endpoints) != 5 || list.Endpoints[0].Path != "/api/coffee/search" || list.Endpoints[4].Scope != op.ScopeDomains {
+	if err := json.NewDecoder(w.Body).Decode(&list); err != nil || w.Code != 200 || len(list.Endpoints) != 5 || list.Endpoints[0].Path != "/api/coffee/search" || list.Endpoints[4].Scope != "domains:write" {
 		t.Errorf("with a token: %d, %+v, %v", w.Code, list, err)
 	}
 }

@@ -89,13 +89,13 @@ type (
 // OpenAPI describes the operations of the set, and those of a partner API unless that is nil, served below base, as an
 // OpenAPI 3.1 document. The version is that of the API; it must change when the document does.
 func OpenAPI(set, partner *op.Set, base, version string) ([]byte, error) {
-	shapes := newShapes()
+	shapes, guide := newShapes(), set.Guide()
 	doc := document{
 		OpenAPI: "3.1.1",
 		Info: info{
 			Title: "Namewharf", Version: version,
-			Summary:     "Look up domains, prices and offers.",
-			Description: overview(base),
+			Summary:     guide.Summary,
+			Description: overview(base, guide.Access),
 			License:     license{"Apache License 2.0", "Apache-2.0"},
 		},
 		Servers: []link{{base}},
@@ -104,7 +104,7 @@ func OpenAPI(set, partner *op.Set, base, version string) ([]byte, error) {
 	}
 	all := set.All()
 	for _, o := range all {
-		if err := doc.add(o, shapes, describe); err != nil {
+		if err := doc.add(o, shapes, describePublic(guide)); err != nil {
 			return nil, err
 		}
 	}
@@ -118,7 +118,7 @@ func OpenAPI(set, partner *op.Set, base, version string) ([]byte, error) {
 		}
 	}
 	doc.Components = components{
-		Schemas: shapes.schemas, Responses: errorResponses(all), Headers: headers(), SecuritySchemes: securitySchemes(base),
+		Schemas: shapes.schemas, Responses: errorResponses(all), Headers: headers(), SecuritySchemes: securitySchemes(base, guide.Scopes),
 	}
 	doc.Components.Schemas["Error"] = errorSchema()
 	doc.Components.Schemas["Problem"] = problemSchema()
@@ -146,10 +146,21 @@ func (doc *document) add(o *op.Op, shapes *shapes, describe func(*op.Op, *shapes
 
 const oauth = "oauth"
 
+// describePublic describes an operation that takes access tokens.
+func describePublic(guide *op.Guide) func(*op.Op, *shapes) (operation, error) {
+	return func(o *op.Op, shapes *shapes) (operation, error) {
+		described, err := describe(o, shapes)
+		described.Security = security(o, guide)
+		return described, err
+	}
+}
+
+// describe describes an operation without who may call it.
+
 func describe(o *op.Op, shapes *shapes) (operation, error) {
 	described := operation{
 		OperationID: o.Name, Summary: o.Title, Description: o.Doc, Tags: []string{section(o)},
-		Security: security(o), Responses: responses(o, shapes),
+		Responses: responses(o, shapes),
 	}
 	var example map[string]json.RawMessage
 	if err := json.Unmarshal(o.Example, &example); err != nil {
@@ -194,14 +205,18 @@ func describeParameter(o *op.Op, name, in string, example json.RawMessage) param
 	return p
 }
 
-// security says which tokens an operation takes: none is welcome unless it has a scope; one that varies shows more
-// with a token.
-func security(o *op.Op) []map[string][]string {
+// security lists the tokens that an operation takes. Without a scope none is needed; where answers depend on the caller, a
+// token with the default scope shows more.
+func security(o *op.Op, guide *op.Guide) []map[string][]string {
 	switch {
 	case o.Scope != "":
 		return []map[string][]string{{oauth: {o.Scope}}}
 	case o.PerCaller:
-		return []map[string][]string{{}, {oauth: {op.ScopePricing}}}
+		more := []string{}
+		if len(guide.Scopes) > 0 {
+			more = append(more, guide.Scopes[0].Name)
+		}
+		return []map[string][]string{{}, {oauth: more}}
 	}
 	return []map[string][]string{{}}
 }
@@ -243,12 +258,12 @@ func statuses(o *op.Op) []int {
 		list = append(list, 410)
 	}
 	if o.Idempotency == op.Required {
-		list = append(list, 422) // what is paid for has a price
+		list = append(list, 422) // only what moves money needs a key
 	}
 	return list
 }
 
-// sectionPath is the part of a path that groups operations: /api/domain of /api/domain/search.
+// sectionPath is the first two segments of a path, which group operations.
 func sectionPath(o *op.Op) string {
 	parts := strings.SplitN(strings.Trim(o.Route.Path, "/"), "/", 3)
 	return "/" + strings.Join(parts[:min(2, len(parts))], "/")
@@ -324,7 +339,11 @@ func headers() map[string]header {
 	}
 }
 
-func securitySchemes(base string) map[string]any {
+func securitySchemes(base string, scopes []op.Scope) map[string]any {
+	described := map[string]string{}
+	for _, s := range scopes {
+		described[s.Name] = s.Doc
+	}
 	return map[string]any{oauth: map[string]any{
 		"type":        "oauth2",
 		"description": "Authorization code with PKCE (S256), public clients. Everything without a scope works without a token.",
@@ -332,10 +351,7 @@ func securitySchemes(base string) map[string]any {
 			"authorizationUrl": base + "/oauth/authorize",
 			"tokenUrl":         base + "/api/oauth/token",
 			"refreshUrl":       base + "/api/oauth/token",
-			"scopes": map[string]string{
-				op.ScopePricing: "See real prices.",
-				op.ScopeDomains: "Manage the account's own names.",
-			},
+			"scopes":           described,
 		}},
 	}}
 }

@@ -8,9 +8,10 @@ import (
 )
 
 // overview is the part of the documentation that holds for every operation, in Markdown.
-func overview(base string) string {
+func overview(base, access string) string {
 	var b strings.Builder
-	b.WriteString(`Whatever asks for no scope works without an account and without a key. A token shows real prices where others see masked ones.
+	b.WriteString("Whatever asks for no scope works without an account and without a key. " + access)
+	b.WriteString(`
 
 **Requests.** Bodies are JSON, as long as the operation needs: 4 KiB for most, more where the input holds many names, never over 1 MiB; 413 names the limit. Unknown, repeated and misspelt fields and query parameters are errors that name them.
 

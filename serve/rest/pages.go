@@ -78,7 +78,7 @@ func (s *server) addPages(cfg Config) {
 	})
 }
 
-// robots keeps crawlers off what answers differently each time and costs registries a question.
+// robots excludes crawlers from answers that differ each time.
 const robots = "User-agent: *\nDisallow: /api/\nDisallow: /mcp\nDisallow: /oauth/\nDisallow: /account\nAllow: /\n"
 
 // wantsPage reports whether a request is a browser's, which shows a page rather than JSON.
@@ -244,7 +244,7 @@ func (s *server) about(cfg Config) about {
 	a := about{Base: s.mw.BaseURL(), Version: cfg.Version, MCP: cfg.MCP, Errors: fault.Codes()}
 	for _, o := range cfg.Set.All() {
 		a.Operations = append(a.Operations, newSample(o, a.Base))
-		if o.Name == "search_domain" {
+		if o.Name == cfg.Set.Guide().Featured {
 			a.Search = a.Operations[len(a.Operations)-1].Curl
 		}
 	}

@@ -93,7 +93,7 @@ var (
 )
 
 func view(ctx context.Context) string {
-	if op.CallerFrom(ctx).Has(op.ScopePricing) {
+	if op.CallerFrom(ctx).Has("pricing:read") {
 		return "real"
 	}
 	return ""
@@ -121,6 +121,15 @@ func search(ctx context.Context, in searchIn) (searchOut, error) {
 }
 
 func shop() *op.Set {
+	set := beans()
+	set.Describe(op.Guide{
+		Summary: "Look up beans and cups.", Access: "A token shows real prices where others see masked ones.",
+		Scopes: []op.Scope{{Name: "pricing:read", Doc: "See real prices."}, {Name: "domains:write", Doc: "Change beans."}},
+	})
+	return set
+}
+
+func beans() *op.Set {
 	return op.NewSet(time.Now,
 		op.Operation[searchIn, searchOut]{
 			Name: "search_coffee", Title: "Search for coffee", Doc: "Finds cups of a bean. Use it when someone is thirsty.",
@@ -162,7 +171,7 @@ func shop() *op.Set {
 		},
 		op.Operation[bulkIn, bulkOut]{
 			Name: "bulk_beans", Title: "Many beans at once", Doc: "Does one thing to many beans.", Effect: op.Writes,
-			Route: op.Route{Method: "POST", Path: "/api/bulk/{op}"}, Limit: op.Read, Scope: op.ScopeDomains,
+			Route: op.Route{Method: "POST", Path: "/api/bulk/{op}"}, Limit: op.Read, Scope: "domains:write",
 			Example: bulkIn{Op: "roast", Beans: []bean{"mocha"}},
 			Do: func(_ context.Context, in bulkIn) (bulkOut, error) {
 				return bulkOut{Op: in.Op, Done: len(in.Beans)}, nil
@@ -178,9 +187,9 @@ func (verifier) Caller(ctx context.Context, token, resource string) (op.Caller, 
 	switch {
 	case resource != api:
 	case token == "reader":
-		return op.Caller{Account: "acc_1", Scopes: []string{op.ScopePricing}}, nil
+		return op.Caller{Account: "acc_1", Scopes: []string{"pricing:read"}}, nil
 	case token == "owner":
-		return op.Caller{Account: "acc_2", Scopes: []string{op.ScopePricing, op.ScopeDomains}}, nil
+		return op.Caller{Account: "acc_2", Scopes: []string{"pricing:read", "domains:write"}}, nil
 	}
 	return middleware.NoTokens.Caller(ctx, token, resource)
 }
@@ -217,7 +226,7 @@ func newUnreadyHandler(why string) http.Handler {
 
 func newMiddleware(limits *middleware.Limits, to io.Writer) *middleware.Stack {
 	return middleware.New(middleware.Config{
-		BaseURL: base, Tokens: verifier{}, Limits: limits, Metrics: middleware.NewMetrics("1.0.0"),
+		BaseURL: base, Tokens: verifier{}, DefaultScope: "pricing:read", Limits: limits, Metrics: middleware.NewMetrics("1.0.0"),
 		Logger: slog.New(slog.NewJSONHandler(to, nil)),
 	})
 }
