@@ -85,10 +85,10 @@ func TestBusyStoreIsNotTold(t *testing.T) {
 	other := storetest.Open(t, cfg)
 	release, held := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
-	busy := op.Operation[Nothing, written]{
+	busy := op.Operation[NoInput, written]{
 		Name: "partner_busy", Title: "Busy", Doc: "Finds the store busy.", Route: op.Route{Method: "POST", Path: root + "/busy"},
 		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
-		Kept: op.Outside(s.api, func(context.Context, Nothing) (written, error) {
+		Kept: op.Outside(s.api, func(context.Context, NoInput) (written, error) {
 			go func() {
 				ended <- other.Tx(t.Context(), func(store.Tx) error { close(held); <-release; return nil })
 			}()

@@ -17,18 +17,18 @@ type Page struct {
 }
 
 // A list is what cursors are bound to: the party, the name of the list, and its filters.
-type list struct {
+type cursorCodec struct {
 	keys    *seal.Keys
 	context []byte
 }
 
-func newList(keys *seal.Keys, p credential.Party, name string, filters any) (list, error) {
+func newCursorCodec(keys *seal.Keys, p credential.Party, name string, filters any) (cursorCodec, error) {
 	text, err := json.Marshal([]any{"cursor", name, p.Partner, p.Environment, filters})
-	return list{keys, text}, err
+	return cursorCodec{keys, text}, err
 }
 
-// cursor makes a cursor of a position.
-func (l list) cursor(position any) (op.NextCursor, error) {
+// encode makes a cursor of a position.
+func (l cursorCodec) encode(position any) (op.NextCursor, error) {
 	text, err := json.Marshal(position)
 	if err != nil {
 		return "", err
@@ -36,8 +36,8 @@ func (l list) cursor(position any) (op.NextCursor, error) {
 	return op.NextCursor(base64.RawURLEncoding.EncodeToString(l.keys.Seal(text, l.context))), nil
 }
 
-// position reads a cursor of the list. It fails with [fault.Validation] on cursor.
-func (l list) position(c op.Cursor, to any) error {
+// decode reads a cursor of the list. It fails with [fault.Validation] on cursor.
+func (l cursorCodec) decode(c op.Cursor, to any) error {
 	sealed, err := base64.RawURLEncoding.DecodeString(string(c))
 	var text []byte
 	if err == nil {

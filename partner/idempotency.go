@@ -51,7 +51,7 @@ type answerID [sha256.Size]byte
 
 // answerID is that of the request. It fails with [fault.MissingIdempotencyKey] where a key is required and there is none,
 // and with [fault.Validation] for one of another form.
-func (c *call) answerID(required bool) (answerID, error) {
+func (c *signedRequest) answerID(required bool) (answerID, error) {
 	switch {
 	case len(c.keys) == 0 && !required:
 		return answerID{}, nil
@@ -78,9 +78,9 @@ func (c *call) answerID(required bool) (answerID, error) {
 	return answerID(h.Sum(nil)), nil
 }
 
-// repeated finds what was answered to the request when it came first; false: nothing is known of it. It fails with
+// storedAnswer finds what was answered to the request when it came first; false: nothing is known of it. It fails with
 // [fault.Conflict] where the key came with another body.
-func (c *call) repeated(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, now time.Time) (op.Answer, bool, error) {
+func (c *signedRequest) storedAnswer(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, now time.Time) (op.Answer, bool, error) {
 	if id == (answerID{}) {
 		return op.Answer{}, false, nil
 	}
@@ -103,15 +103,15 @@ func (c *call) repeated(ctx context.Context, tx store.Tx, r op.Repeatable, id an
 	return a, true, nil
 }
 
-// keep stores the answer of a request in the transaction of what the request did, but for who bought: that stands in the
+// storeAnswer stores the answer of a request in the transaction of what the request did, but for who bought: that stands in the
 // order alone. It returns the answer as it is given.
-func (c *call) keep(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, out any, now time.Time) (op.Answer, error) {
-	answer, err := answerOf(r, r.Status)(out, nil)
+func (c *signedRequest) storeAnswer(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, out any, now time.Time) (op.Answer, error) {
+	answer, err := encodeAnswer(r, r.Status)(out, nil)
 	if err != nil || id == (answerID{}) {
 		return answer, err
 	}
 	kept := answer.JSON
-	if forgetBuyers(out) > 0 {
+	if removeBuyers(out) > 0 {
 		if kept, err = r.Encode(out); err != nil {
 			return op.Answer{}, fmt.Errorf("encode an answer: %w", err)
 		}
@@ -129,7 +129,7 @@ func (c *call) keep(ctx context.Context, tx store.Tx, r op.Repeatable, id answer
 
 // Once implements [op.Answers]: what a request does, the keeping of its answer and, last, its events are one transaction.
 func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Context, store.Tx, time.Time) (any, error)) (op.Answer, error) {
-	c, id, err := repeatable(ctx, r)
+	c, id, err := requestAndAnswerID(ctx, r)
 	if err != nil {
 		return op.Answer{}, err
 	}
@@ -137,7 +137,7 @@ func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Con
 	var out *wiring.Outbox
 	err = a.sales.Tx(ctx, string(c.Party.Environment), func(tx store.Tx) error {
 		now := a.cfg.Now()
-		before, again, err := c.repeated(ctx, tx, r, id, now)
+		before, again, err := c.storedAnswer(ctx, tx, r, id, now)
 		if err != nil || again {
 			answer, out = before, nil
 			return err
@@ -151,7 +151,7 @@ func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Con
 		if err != nil {
 			return err
 		}
-		if answer, err = c.keep(ctx, tx, r, id, done, now); err != nil {
+		if answer, err = c.storeAnswer(ctx, tx, r, id, done, now); err != nil {
 			return err
 		}
 		return out.Flush(ctx, tx)
@@ -161,14 +161,14 @@ func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Con
 			WithHint("repeat the request with the same idempotency key").WithRetry(time.Second)
 	}
 	if err == nil && out != nil {
-		a.committed(ctx, c.Party, out)
+		a.notify(ctx, c.Party, out)
 	}
 	return answer, err
 }
 
-// committed makes what was committed show: to the sender of webhooks and, if there are events of orders, to searches of
+// notify makes what was committed show: to the sender of webhooks and, if there are events of orders, to searches of
 // this process. That it fails to is no failure of the request.
-func (a *API) committed(ctx context.Context, p credential.Party, out *wiring.Outbox) {
+func (a *API) notify(ctx context.Context, p credential.Party, out *wiring.Outbox) {
 	a.events.Wake(wiring.Stream(p))
 	if !out.Orders {
 		return
@@ -180,17 +180,17 @@ func (a *API) committed(ctx context.Context, p credential.Party, out *wiring.Out
 
 // Outside implements [op.Answers].
 func (a *API) Outside(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
-	c, id, err := repeatable(ctx, r)
+	c, id, err := requestAndAnswerID(ctx, r)
 	if err != nil {
 		return op.Answer{}, err
 	}
 	if id == (answerID{}) {
-		return answerOf(r, r.Status)(effect(ctx))
+		return encodeAnswer(r, r.Status)(effect(ctx))
 	}
 	var answer op.Answer
 	var again bool
 	err = a.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
-		answer, again, err = c.repeated(ctx, tx, r, id, a.cfg.Now())
+		answer, again, err = c.storedAnswer(ctx, tx, r, id, a.cfg.Now())
 		return err
 	})
 	if err != nil || again {
@@ -205,14 +205,14 @@ func (a *API) Outside(ctx context.Context, r op.Repeatable, effect func(context.
 
 // Rehearse implements [op.Answers].
 func (a *API) Rehearse(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
-	if _, _, err := repeatable(ctx, r); err != nil {
+	if _, _, err := requestAndAnswerID(ctx, r); err != nil {
 		return op.Answer{}, err
 	}
-	return answerOf(r, r.Rehearsed)(effect(ctx))
+	return encodeAnswer(r, r.Rehearsed)(effect(ctx))
 }
 
-// answerOf encodes what an effect returns, as an answer of a status.
-func answerOf(r op.Repeatable, status int) func(out any, err error) (op.Answer, error) {
+// encodeAnswer encodes what an effect returns, as an answer of a status.
+func encodeAnswer(r op.Repeatable, status int) func(out any, err error) (op.Answer, error) {
 	return func(out any, err error) (op.Answer, error) {
 		if err != nil {
 			return op.Answer{}, err
@@ -225,9 +225,9 @@ func answerOf(r op.Repeatable, status int) func(out any, err error) (op.Answer, 
 	}
 }
 
-// repeatable is the signed request that ctx belongs to, and the id of its answer.
-func repeatable(ctx context.Context, r op.Repeatable) (*call, answerID, error) {
-	c := callFrom(ctx)
+// requestAndAnswerID is the signed request that ctx belongs to, and the id of its answer.
+func requestAndAnswerID(ctx context.Context, r op.Repeatable) (*signedRequest, answerID, error) {
+	c := signedRequestFrom(ctx)
 	if c == nil {
 		return nil, answerID{}, errors.New("run a partner operation without a signed request")
 	}

@@ -42,8 +42,8 @@ func orders(answer any, do func(*sale.Order) error) (n int, err error) {
 	return n, err
 }
 
-// forgetBuyers takes out of an answer who bought.
-func forgetBuyers(answer any) (orderCount int) {
+// removeBuyers takes out of an answer who bought.
+func removeBuyers(answer any) (orderCount int) {
 	n, _ := orders(answer, func(o *sale.Order) error { o.Buyer = sale.Buyer{}; return nil })
 	return n
 }

@@ -189,10 +189,10 @@ type written struct {
 // then, and ends.
 func serveWrite(s *testServer, then func()) (url string) {
 	s.Helper()
-	write := op.Operation[Nothing, written]{
+	write := op.Operation[NoInput, written]{
 		Name: "partner_write", Title: "Write", Doc: "Writes a row.", Route: op.Route{Method: "POST", Path: root + "/write", Status: 201},
 		Scope: credential.ScopeBuy, Limit: ClassWrite, Effect: op.Writes, Idempotency: op.Required,
-		Kept: op.Once(s.api, func(ctx context.Context, tx store.Tx, _ Nothing, now time.Time) (written, error) {
+		Kept: op.Once(s.api, func(ctx context.Context, tx store.Tx, _ NoInput, now time.Time) (written, error) {
 			out := written{store.NewID("row") + ".example"}
 			_, err := tx.Exec(ctx, `INSERT INTO flagged_domains (domain, created_at) VALUES ($1, $2)`, out.Domain, store.Micros(now))
 			if err == nil {

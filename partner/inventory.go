@@ -18,8 +18,8 @@ import (
 // MaxResults is how many names a search finds at most (section 8 of the contract): there is no bulk export.
 const MaxResults = 5
 
-// answersHold is how long an answer about the inventory may be given again, as long as no listing changes.
-const answersHold = time.Minute
+// inventoryMaxAge is how long an answer about the inventory may be given again, as long as no listing changes.
+const inventoryMaxAge = time.Minute
 
 // inventory is the market as partners see it. What was sold through this process is not shown as available by it, though
 // the market's index would follow the database a moment later only.
@@ -27,13 +27,13 @@ type inventory struct {
 	market *market.Market
 
 	mu      sync.Mutex
-	running *refresh // the one that reads the database now
-	next    *refresh // begins when that one ends
+	running *indexUpdate // the one that reads the database now
+	next    *indexUpdate // begins when that one ends
 	wait    sync.WaitGroup
 }
 
 // A refresh brings the index up to the database.
-type refresh struct {
+type indexUpdate struct {
 	done chan struct{}
 	err  error
 }
@@ -48,9 +48,9 @@ func (i *inventory) changed(ctx context.Context) error {
 	i.mu.Lock()
 	r := i.next
 	if r == nil {
-		r = &refresh{done: make(chan struct{})}
+		r = &indexUpdate{done: make(chan struct{})}
 		if i.running == nil {
-			i.begin(r)
+			i.start(r)
 		} else {
 			i.next = r
 		}
@@ -64,11 +64,11 @@ func (i *inventory) changed(ctx context.Context) error {
 	}
 }
 
-// begin starts a refresh. The caller holds i.mu.
-func (i *inventory) begin(r *refresh) {
+// start starts a refresh. The caller holds i.mu.
+func (i *inventory) start(r *indexUpdate) {
 	i.running, i.next = r, nil
 	i.wait.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), refreshTime)
+		ctx, cancel := context.WithTimeout(context.Background(), updateTimeout)
 		defer cancel()
 		r.err = i.market.Refresh(ctx)
 		i.mu.Lock()
@@ -76,12 +76,12 @@ func (i *inventory) begin(r *refresh) {
 		close(r.done)
 		i.running = nil
 		if i.next != nil {
-			i.begin(i.next)
+			i.start(i.next)
 		}
 	})
 }
 
-const refreshTime = 10 * time.Second
+const updateTimeout = 10 * time.Second
 
 // DomainText is a domain name, in Unicode or A-label form.
 type DomainText string
@@ -187,10 +187,10 @@ type PricingOut struct {
 	Currency        string `json:"currency"`
 }
 
-// reuse lets answers about an environment's inventory be given again until it changes.
-func reuse[In, Out any](a *API) *op.Cache[In, Out] {
+// inventoryCache lets answers about an environment's inventory be given again until it changes.
+func inventoryCache[In, Out any](a *API) *op.Cache[In, Out] {
 	return &op.Cache[In, Out]{
-		For:   func(In, Out) time.Duration { return answersHold },
+		For:   func(In, Out) time.Duration { return inventoryMaxAge },
 		View:  func(ctx context.Context) string { return string(party(ctx).Environment) },
 		Stamp: a.cfg.Market.Version,
 	}
@@ -204,13 +204,13 @@ func (a *API) searchDomains() op.Operation[SearchIn, SearchOut] {
 			"Use it to offer a buyer something; fewer are found where fewer fit.",
 		Route: op.Route{Method: "GET", Path: root + "/domains/search"},
 		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Cache:   reuse[SearchIn, SearchOut](a),
+		Cache:   inventoryCache[SearchIn, SearchOut](a),
 		Example: SearchIn{Q: "coffee shop"},
 		Do: func(ctx context.Context, in SearchIn) (SearchOut, error) {
 			out := SearchOut{Query: in.Q}
 			for _, h := range a.cfg.Market.Search(party(ctx).Environment, string(in.Q), MaxResults) {
 				out.Results = append(out.Results, Hit{
-					Domain: h.Domain.String(), TLD: a.suffixOf(h.Domain), Available: true,
+					Domain: h.Domain.String(), TLD: a.tldOf(h.Domain), Available: true,
 					PriceCents: h.PriceCents, Currency: h.Currency, Match: Match(h.Match),
 				})
 			}
@@ -227,7 +227,7 @@ func (a *API) getDomain() op.Operation[DomainIn, DomainOut] {
 		Doc:   "Price and description of a name that is for sale. A name that is not listed is not found.",
 		Route: op.Route{Method: "GET", Path: root + "/domains/{name}"},
 		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Cache:   reuse[DomainIn, DomainOut](a),
+		Cache:   inventoryCache[DomainIn, DomainOut](a),
 		Example: DomainIn{Name: "brewhaven.example"},
 		Do: func(ctx context.Context, in DomainIn) (DomainOut, error) {
 			l, err := a.listing(ctx, "name", in.Name)
@@ -239,7 +239,7 @@ func (a *API) getDomain() op.Operation[DomainIn, DomainOut] {
 				label, _, _ = strings.Cut(l.Domain.Unicode(), ".")
 			}
 			return DomainOut{
-				Domain: l.Domain.String(), Unicode: l.Domain.Unicode(), TLD: a.suffixOf(l.Domain), Available: true,
+				Domain: l.Domain.String(), Unicode: l.Domain.Unicode(), TLD: a.tldOf(l.Domain), Available: true,
 				PriceCents: l.PriceCents, Currency: l.Currency, ListedAt: l.ListedAt,
 				Metadata: Metadata{
 					Length: len([]rune(label)), Words: a.cfg.Market.Words(label), IDN: l.Domain.IDN(),
@@ -257,7 +257,7 @@ func (a *API) availability() op.Operation[PriceIn, AvailabilityOut] {
 		Doc:   "Whether a name is for sale here, and its price. A name that is not listed is not available, which is no error.",
 		Route: op.Route{Method: "GET", Path: root + "/availability"},
 		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Cache:   reuse[PriceIn, AvailabilityOut](a),
+		Cache:   inventoryCache[PriceIn, AvailabilityOut](a),
 		Example: PriceIn{Domain: "brewhaven.example"},
 		Do: func(ctx context.Context, in PriceIn) (AvailabilityOut, error) {
 			name, err := in.Domain.parse("domain")
@@ -277,7 +277,7 @@ func (a *API) pricing() op.Operation[PriceIn, PricingOut] {
 		Doc:   "Buy-now price and floor price of a name that is for sale. A name that is not listed is not found.",
 		Route: op.Route{Method: "GET", Path: root + "/pricing"},
 		Scope: credential.ScopeSearch, Limit: ClassSearch, Effect: op.Reads,
-		Cache:   reuse[PriceIn, PricingOut](a),
+		Cache:   inventoryCache[PriceIn, PricingOut](a),
 		Example: PriceIn{Domain: "brewhaven.example"},
 		Do: func(ctx context.Context, in PriceIn) (PricingOut, error) {
 			l, err := a.listing(ctx, "domain", in.Domain)
@@ -298,7 +298,7 @@ func (a *API) listing(ctx context.Context, field string, text DomainText) (marke
 	return a.cfg.Market.Listing(ctx, party(ctx).Environment, name)
 }
 
-func (a *API) suffixOf(name fqdn.Name) string {
+func (a *API) tldOf(name fqdn.Name) string {
 	suffix, _ := a.cfg.Suffixes.Of(name)
 	return suffix.String()
 }

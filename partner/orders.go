@@ -92,7 +92,7 @@ func (a *API) createOrder() op.Operation[OrderIn, sale.Order] {
 		Scope: credential.ScopeBuy, Idempotency: op.Required,
 		Example: OrderIn{Domain: "brewhaven.example", ExpectedPrice: 9900, Currency: "USD", Buyer: sale.Buyer{Email: "buyer@example.com"}},
 	}, a.placeOrder)
-	o.Kept = op.Rehearsed(a, o.Kept, func(in OrderIn) bool { return in.DryRun }, a.tryOrder)
+	o.Kept = op.Rehearsed(a, o.Kept, func(in OrderIn) bool { return in.DryRun }, a.dryRunOrder)
 	return o
 }
 
@@ -100,8 +100,8 @@ func (a *API) placeOrder(ctx context.Context, tx store.Tx, in OrderIn, now time.
 	return a.sales.Place(ctx, tx, wiring.Seller(party(ctx)), in.request(), now)
 }
 
-// tryOrder is a dry run.
-func (a *API) tryOrder(ctx context.Context, in OrderIn) (sale.Order, error) {
+// dryRunOrder is a dry run.
+func (a *API) dryRunOrder(ctx context.Context, in OrderIn) (sale.Order, error) {
 	p := party(ctx)
 	now, err := a.time(ctx, p)
 	if err != nil {
@@ -129,15 +129,15 @@ func (a *API) getOrder() op.Operation[OrderID, sale.Order] {
 	}
 }
 
-// Moment is a date, which stands for its beginning in UTC, or a date and time.
-type Moment string
+// DateOrTime is a date, which stands for its beginning in UTC, or a date and time.
+type DateOrTime string
 
 // Schema is a bounded text.
-func (Moment) Schema() *jsonschema.Schema {
+func (DateOrTime) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", MinLength: new(10), MaxLength: new(35)}
 }
 
-func (m Moment) parse(field string) (time.Time, error) {
+func (m DateOrTime) parse(field string) (time.Time, error) {
 	if m == "" {
 		return time.Time{}, nil
 	}
@@ -161,8 +161,8 @@ func (PageLimit) Schema() *jsonschema.Schema {
 type OrdersIn struct {
 	Status sale.State `json:"status,omitzero"`
 	Domain DomainText `json:"domain,omitzero"`
-	From   Moment     `json:"from,omitzero" jsonschema:"created at this date or time or later"`
-	To     Moment     `json:"to,omitzero" jsonschema:"created before this date or time"`
+	From   DateOrTime `json:"from,omitzero" jsonschema:"created at this date or time or later"`
+	To     DateOrTime `json:"to,omitzero" jsonschema:"created before this date or time"`
 	Limit  PageLimit  `json:"limit,omitzero" jsonschema:"orders a page; 25 when left out"`
 	Cursor op.Cursor  `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 }
@@ -193,13 +193,13 @@ func (a *API) orders(ctx context.Context, in OrdersIn) (OrdersOut, error) {
 	}
 	filters := in
 	filters.Limit, filters.Cursor = 0, ""
-	list, err := newList(a.cfg.Keys, p, "orders", filters)
+	list, err := newCursorCodec(a.cfg.Keys, p, "orders", filters)
 	if err != nil {
 		return OrdersOut{}, err
 	}
 	if in.Cursor != "" {
 		f.After = new(sale.Position)
-		if err := list.position(in.Cursor, f.After); err != nil {
+		if err := list.decode(in.Cursor, f.After); err != nil {
 			return OrdersOut{}, err
 		}
 	}
@@ -209,7 +209,7 @@ func (a *API) orders(ctx context.Context, in OrdersIn) (OrdersOut, error) {
 	}
 	out := OrdersOut{Orders: page.Orders}
 	if page.Next != nil {
-		out.Page.NextCursor, err = list.cursor(page.Next)
+		out.Page.NextCursor, err = list.encode(page.Next)
 	}
 	return out, err
 }

@@ -128,7 +128,7 @@ func (a *API) operations() *op.Set {
 		a.listDeliveries(),
 		a.redeliver(),
 		a.advanceClock(),
-		a.playOrder(),
+		a.sandboxTransition(),
 	)
 	for _, o := range set.All() {
 		if o.Route.Method == http.MethodPost && o.Idempotency == op.None {

@@ -37,7 +37,7 @@ func newPolicy(class op.Class, quota int) *ratelimit.Policy {
 // of its method where the path has none. It writes the RateLimit fields into h. It fails with [fault.ReplayDetected] and
 // [fault.RateLimited].
 func (a *API) Admit(r *http.Request, o *op.Op, h http.Header) error {
-	c := callFrom(r.Context())
+	c := signedRequestFrom(r.Context())
 	if c == nil {
 		return errors.New("admit a request that was not verified")
 	}

@@ -92,37 +92,37 @@ func (a *API) advance(ctx context.Context, tx store.Tx, p credential.Party, now 
 }
 
 // A Play is what the operator would do.
-type Play string
+type SandboxAction string
 
 // The plays.
 const (
-	PlayAdvance Play = "advance" // one state on
-	PlayHold    Play = "hold"
-	PlayClear   Play = "clear"
-	PlayFail    Play = "fail" // cancels
+	SandboxAdvance SandboxAction = "advance" // one state on
+	SandboxHold    SandboxAction = "hold"
+	SandboxClear   SandboxAction = "clear"
+	SandboxFail    SandboxAction = "fail" // cancels
 )
 
 // Schema is the enumeration of the plays.
-func (Play) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Enum: []any{string(PlayAdvance), string(PlayHold), string(PlayClear), string(PlayFail)}}
+func (SandboxAction) Schema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{string(SandboxAdvance), string(SandboxHold), string(SandboxClear), string(SandboxFail)}}
 }
 
-// A PlayIn names an order and what to do with it.
-type PlayIn struct {
-	PublicID Text `json:"public_id" jsonschema:"the order's id"`
-	Play     Play `json:"play"`
+// A SandboxActionIn names an order and what to do with it.
+type SandboxActionIn struct {
+	PublicID Text          `json:"public_id" jsonschema:"the order's id"`
+	Action   SandboxAction `json:"play"`
 }
 
-func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
-	return write(a, op.Operation[PlayIn, sale.Order]{
+func (a *API) sandboxTransition() op.Operation[SandboxActionIn, sale.Order] {
+	return write(a, op.Operation[SandboxActionIn, sale.Order]{
 		Name:  "partner_play_order",
 		Title: "Play the operator",
 		Doc: "Does to an order in the sandbox what the operator does to a real one: advance takes it one state on, up to SETTLED; " +
 			"hold and clear its review; fail cancels it.",
 		Route:   op.Route{Method: "POST", Path: root + "/sandbox/orders/{public_id}/{play}"},
 		Scope:   credential.ScopeBuy,
-		Example: PlayIn{PublicID: "ord_06bqexample0000000000000000", Play: PlayAdvance},
-	}, func(ctx context.Context, tx store.Tx, in PlayIn, now time.Time) (sale.Order, error) {
+		Example: SandboxActionIn{PublicID: "ord_06bqexample0000000000000000", Action: SandboxAdvance},
+	}, func(ctx context.Context, tx store.Tx, in SandboxActionIn, now time.Time) (sale.Order, error) {
 		p, err := inSandbox(ctx)
 		if err != nil {
 			return sale.Order{}, err
@@ -131,7 +131,7 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 		if err != nil {
 			return sale.Order{}, err
 		}
-		action, err := in.Play.action(o)
+		action, err := in.Action.transition(o)
 		if err != nil {
 			return sale.Order{}, err
 		}
@@ -140,14 +140,14 @@ func (a *API) playOrder() op.Operation[PlayIn, sale.Order] {
 	})
 }
 
-// action is what a play does to an order as it stands.
-func (p Play) action(o sale.Order) (sale.Action, error) {
+// transition is what a play does to an order as it stands.
+func (p SandboxAction) transition(o sale.Order) (sale.Action, error) {
 	switch p {
-	case PlayHold:
+	case SandboxHold:
 		return sale.Hold, nil
-	case PlayClear:
+	case SandboxClear:
 		return sale.Clear, nil
-	case PlayFail:
+	case SandboxFail:
 		return sale.Cancel, nil
 	}
 	action, ok := o.Status.Next()

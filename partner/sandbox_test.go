@@ -172,21 +172,21 @@ func TestSeed(t *testing.T) {
 		if err := s.api.cfg.Market.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		got := s.ok(s.get(root+"/pricing?domain="+admin.Sample), 200)
-		if got.json["buy_now_cents"] != float64(admin.SampleCents) || got.text("currency") != "USD" {
-			t.Errorf("%s: %s", admin.Sample, got.body)
+		got := s.ok(s.get(root+"/pricing?domain="+admin.SampleDomain), 200)
+		if got.json["buy_now_cents"] != float64(admin.SamplePriceCents) || got.text("currency") != "USD" {
+			t.Errorf("%s: %s", admin.SampleDomain, got.body)
 		}
 		for _, q := range []string{"coffee", "flowers", "software", "wallet"} {
 			if got := s.ok(s.get(root+"/domains/search?q="+q), 200); len(objects(got, "results")) != MaxResults {
 				t.Errorf("search for %s: %s", q, got.body)
 			}
 		}
-		s.ok(s.order(`{"domain":"`+admin.Sample+`","expected_price":9900}`), 201)
+		s.ok(s.order(`{"domain":"`+admin.SampleDomain+`","expected_price":9900}`), 201)
 		again, err := s.operator.Seed(t.Context())
 		if err != nil || again.Created != 0 || again.Updated != 0 || len(again.Bad) != 1 || again.Unchanged != report.Rows-1 {
 			t.Errorf("again: %+v, %v", again, err)
 		}
-		s.want(s.get(root+"/pricing?domain="+admin.Sample), 404, fault.NotFound)
+		s.want(s.get(root+"/pricing?domain="+admin.SampleDomain), 404, fault.NotFound)
 	})
 	for line := range strings.Lines(admin.SeedCSV()) {
 		domain, _, _ := strings.Cut(line, ",")
@@ -219,12 +219,12 @@ func TestOperator(t *testing.T) {
 			t.Errorf("not held: %s %s", dear.body, flagged.body)
 		}
 		id := dear.text("public_id")
-		if _, err := o.Act(ctx, id, sale.StartTransfer, ""); !fault.Is(err, fault.Conflict) {
+		if _, err := o.Transition(ctx, id, sale.StartTransfer, ""); !fault.Is(err, fault.Conflict) {
 			t.Errorf("the transfer of a held order: %v", err)
 		}
 		s.ok(s.post(root+"/sandbox/clock", `{"advance_seconds":86400}`), 200)
 		for _, a := range []sale.Action{sale.Clear, sale.StartTransfer, sale.ConfirmTransfer} {
-			if _, err := o.Act(ctx, id, a, "because"); err != nil {
+			if _, err := o.Transition(ctx, id, a, "because"); err != nil {
 				t.Errorf("%s: %v", a, err)
 			}
 		}
@@ -232,10 +232,10 @@ func TestOperator(t *testing.T) {
 		if err != nil || done.Status != sale.TransferCompleted || !done.UpdatedAt.Equal(s.clock.Now().Add(24*time.Hour)) {
 			t.Errorf("%+v, %v, want it done by the partner's clock", done, err)
 		}
-		if _, err := o.Act(ctx, flagged.text("public_id"), sale.Cancel, "fraud"); err != nil {
+		if _, err := o.Transition(ctx, flagged.text("public_id"), sale.Cancel, "fraud"); err != nil {
 			t.Error(err)
 		}
-		if _, err := o.Act(ctx, "ord_nothing", sale.Cancel, ""); !fault.Is(err, fault.NotFound) {
+		if _, err := o.Transition(ctx, "ord_nothing", sale.Cancel, ""); !fault.Is(err, fault.NotFound) {
 			t.Errorf("an order that is not there: %v", err)
 		}
 		if page, err := o.Orders(ctx, sale.Filter{Status: sale.Cancelled}); err != nil || len(page.Orders) != 1 {

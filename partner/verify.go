@@ -14,7 +14,7 @@ import (
 )
 
 // A call is a request whose signature holds.
-type call struct {
+type signedRequest struct {
 	*credential.Credential
 	scope   string            // of idempotency keys: the route that was found, with what its wildcards stand for
 	body    [sha256.Size]byte // digest
@@ -23,17 +23,17 @@ type call struct {
 	expires int64 // the last second, Unix time, in which the request is valid
 }
 
-type callKey struct{}
+type signedRequestKey struct{}
 
-// callFrom is the signed request that ctx belongs to.
-func callFrom(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call)
+// signedRequestFrom is the signed request that ctx belongs to.
+func signedRequestFrom(ctx context.Context) *signedRequest {
+	c, _ := ctx.Value(signedRequestKey{}).(*signedRequest)
 	return c
 }
 
 // party is who signed the request that ctx belongs to; nobody elsewhere.
 func party(ctx context.Context) credential.Party {
-	if c := callFrom(ctx); c != nil {
+	if c := signedRequestFrom(ctx); c != nil {
 		return c.Party
 	}
 	return credential.Party{}
@@ -65,11 +65,11 @@ func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, e
 	if !found.Verify(canonical, signed.Signature, a.cfg.Now()) {
 		return nil, errSignature(signed.KeyID, canonical)
 	}
-	c := &call{
+	c := &signedRequest{
 		Credential: found, scope: scopeOf(r), body: signed.Body, keys: r.Header[signature.HeaderIdempotencyKey],
 		nonce: signed.Nonce, expires: signed.Expires,
 	}
-	return context.WithValue(op.WithCaller(r.Context(), found.Caller), callKey{}, c), nil
+	return context.WithValue(op.WithCaller(r.Context(), found.Caller), signedRequestKey{}, c), nil
 }
 
 // scopeOf is the scope of a request's idempotency keys: its route and what the wildcards stand for. However the path was

@@ -71,8 +71,8 @@ type WebhookIn struct {
 	Secret Secret `json:"secret" jsonschema:"signs every delivery; it is never shown again"`
 }
 
-// Nothing asks for nothing more.
-type Nothing struct{}
+// NoInput asks for nothing more.
+type NoInput struct{}
 
 func (a *API) putWebhook() op.Operation[WebhookIn, event.Endpoint] {
 	return op.Operation[WebhookIn, event.Endpoint]{
@@ -89,27 +89,27 @@ func (a *API) putWebhook() op.Operation[WebhookIn, event.Endpoint] {
 	}
 }
 
-func (a *API) getWebhook() op.Operation[Nothing, event.Endpoint] {
-	return op.Operation[Nothing, event.Endpoint]{
+func (a *API) getWebhook() op.Operation[NoInput, event.Endpoint] {
+	return op.Operation[NoInput, event.Endpoint]{
 		Name:  "partner_get_webhook",
 		Title: "Look at the webhook",
 		Doc:   "Where events are sent, and whether they are: a webhook to which nothing could be delivered for 5 days is not active.",
 		Route: op.Route{Method: "GET", Path: webhooks},
 		Scope: credential.ScopeWebhook, Limit: ClassReporting, Effect: op.Reads,
-		Do: func(ctx context.Context, _ Nothing) (event.Endpoint, error) {
+		Do: func(ctx context.Context, _ NoInput) (event.Endpoint, error) {
 			return a.events.Endpoint(ctx, wiring.Stream(party(ctx)))
 		},
 	}
 }
 
-func (a *API) deleteWebhook() op.Operation[Nothing, event.Endpoint] {
-	return op.Operation[Nothing, event.Endpoint]{
+func (a *API) deleteWebhook() op.Operation[NoInput, event.Endpoint] {
+	return op.Operation[NoInput, event.Endpoint]{
 		Name:  "partner_delete_webhook",
 		Title: "Remove the webhook",
 		Doc:   "Ends the delivery of events; what waits to be delivered is given up, and stays in the history. The answer is what was removed.",
 		Route: op.Route{Method: "DELETE", Path: webhooks},
 		Scope: credential.ScopeWebhook, Limit: ClassReporting, Effect: op.Writes,
-		Do: func(ctx context.Context, _ Nothing) (event.Endpoint, error) {
+		Do: func(ctx context.Context, _ NoInput) (event.Endpoint, error) {
 			was, err := a.events.Endpoint(ctx, wiring.Stream(party(ctx)))
 			if err == nil {
 				err = a.events.Unregister(ctx, wiring.Stream(party(ctx)))
@@ -126,14 +126,14 @@ type TestOut struct {
 	EventType string `json:"event_type"`
 }
 
-func (a *API) testWebhook() op.Operation[Nothing, TestOut] {
-	return write(a, op.Operation[Nothing, TestOut]{
+func (a *API) testWebhook() op.Operation[NoInput, TestOut] {
+	return write(a, op.Operation[NoInput, TestOut]{
 		Name:  "partner_test_webhook",
 		Title: "Test the webhook",
 		Doc:   "Sends an event of type webhook.test. What came of it is among the deliveries.",
 		Route: op.Route{Method: "POST", Path: webhooks + "/test"},
 		Scope: credential.ScopeWebhook,
-	}, func(ctx context.Context, tx store.Tx, _ Nothing, _ time.Time) (TestOut, error) {
+	}, func(ctx context.Context, tx store.Tx, _ NoInput, _ time.Time) (TestOut, error) {
 		s := wiring.Stream(party(ctx))
 		e, err := a.events.TestIn(ctx, tx, s)
 		if err != nil {

@@ -96,7 +96,7 @@ func TestWebhooks(t *testing.T) {
 			t.Errorf("a test again: %s, want %s", again.body, test.body)
 		}
 
-		if _, err := s.operator.Act(t.Context(), order, "cancel", "fraud"); err != nil {
+		if _, err := s.operator.Transition(t.Context(), order, "cancel", "fraud"); err != nil {
 			t.Fatal(err)
 		}
 		if d := r.next(t); d.event.Type != "order.refunded" {

@@ -121,7 +121,7 @@ func createAccount(ctx context.Context, p *program, _ []string) error {
 	defer accounts.Close()
 	created, err := accounts.Create(ctx, p.email, password)
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	result := struct {
 		ID    string `json:"account_id"`
@@ -173,7 +173,7 @@ func (p *program) mint(ctx context.Context, link func(*account.Accounts) (string
 	defer accounts.Close()
 	address, err := link(accounts)
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	result := struct {
 		URL string `json:"url"`
@@ -213,7 +213,7 @@ func listAccounts(ctx context.Context, p *program, _ []string) error {
 	defer accounts.Close()
 	all, err := accounts.List(ctx, filter)
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	rows := make([]accountRow, len(all))
 	for i, a := range all {
@@ -246,7 +246,7 @@ func withAccount(do func(context.Context, *program, *account.Accounts, account.A
 		if err == nil {
 			err = do(ctx, p, accounts, one)
 		}
-		return plain(err)
+		return plainError(err)
 	}
 }
 

@@ -22,13 +22,13 @@ func TestAccountCommands(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(out), &made) != nil || made.Email != "ada@example.com" || !strings.HasPrefix(made.ID, "acc_") {
 		t.Fatalf("account create: %v, %s", err, out)
 	}
-	people, err := account.New(t.Context(), account.Config{DB: openStore(t, data), BaseURL: "https://names.example", Unlimited: true, Signup: account.Invite})
+	accounts, err := account.New(t.Context(), account.Config{DB: openStore(t, data), BaseURL: "https://names.example", Unlimited: true, Signup: account.Invite})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer people.Close()
+	defer accounts.Close()
 	here := netip.MustParseAddr("127.0.0.1")
-	if got, err := people.SignIn(t.Context(), "ada@example.com", "a long quiet password", here); err != nil || got.ID != made.ID || !got.Verified {
+	if got, err := accounts.SignIn(t.Context(), "ada@example.com", "a long quiet password", here); err != nil || got.ID != made.ID || !got.Verified {
 		t.Errorf("signing in with the password: %+v, %v", got, err)
 	}
 	token := func(parameter string, args ...string) string {
@@ -45,14 +45,14 @@ func TestAccountCommands(t *testing.T) {
 		return u.Query().Get(parameter)
 	}
 	link := token(account.TokenParameter, "account", "link", "-email", "ada@example.com")
-	if got, err := people.UseLink(t.Context(), link, here); err != nil || got.ID != made.ID {
+	if got, err := accounts.UseLink(t.Context(), link, here); err != nil || got.ID != made.ID {
 		t.Errorf("using the link: %+v, %v", got, err)
 	}
-	if _, err := people.UseLink(t.Context(), link, here); err == nil {
+	if _, err := accounts.UseLink(t.Context(), link, here); err == nil {
 		t.Error("the link is good twice")
 	}
 	invitation := token(account.InviteParameter, "account", "invite")
-	if got, err := people.SignUp(t.Context(), "bob@example.com", "another long password", invitation, here); err != nil || got.ID == "" {
+	if got, err := accounts.SignUp(t.Context(), "bob@example.com", "another long password", invitation, here); err != nil || got.ID == "" {
 		t.Errorf("signing up with the invitation: %+v, %v", got, err)
 	}
 }

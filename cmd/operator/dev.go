@@ -203,7 +203,7 @@ func devListen(ctx context.Context, p *program, _ []string) error {
 		}
 	}
 	if o.webhookSecret == "" {
-		o.webhookSecret = freshSecret()
+		o.webhookSecret = newWebhookSecret()
 	}
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
@@ -215,7 +215,7 @@ func devListen(ctx context.Context, p *program, _ []string) error {
 // listen takes webhooks, and is the partner's webhook meanwhile if there is a client.
 func (p *program) listen(ctx context.Context, listener net.Listener, client *partnercli.Client) error {
 	address := "http://" + listener.Addr().String()
-	receiver := &partnercli.Receiver{Secret: p.dev.webhookSecret, Status: p.dev.statusCode, Delay: p.dev.delay, Tell: p.tell}
+	receiver := &partnercli.Receiver{Secret: p.dev.webhookSecret, Status: p.dev.statusCode, Delay: p.dev.delay, OnDelivery: p.printDelivery}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // it takes what comes until nothing is sent any more
 	ended := make(chan error, 1)
 	go func() { ended <- receiver.Serve(serving, listener) }()
@@ -233,26 +233,26 @@ func (p *program) listen(ctx context.Context, listener net.Listener, client *par
 	return end()
 }
 
-// unregisterTime is how long the end may take.
-const unregisterTime = 5 * time.Second
+// unregisterTimeout is how long the end may take.
+const unregisterTimeout = 5 * time.Second
 
 func (p *program) unregister(ctx context.Context, remove func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unregisterTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unregisterTimeout)
 	defer cancel()
 	if err := remove(ctx); err != nil {
 		fmt.Fprintln(p.stderr, "operator: the webhook stays registered:", err)
 	}
 }
 
-// freshSecret is a secret in the form of Standard Webhooks.
-func freshSecret() string {
+// newWebhookSecret is a secret in the form of Standard Webhooks.
+func newWebhookSecret() string {
 	raw := make([]byte, 24)
 	rand.Read(raw)
 	return "whsec_" + base64.StdEncoding.EncodeToString(raw)
 }
 
-// tell prints a delivery on one line.
-func (p *program) tell(v partnercli.Delivery) {
+// printDelivery prints a delivery on one line.
+func (p *program) printDelivery(v partnercli.Delivery) {
 	if p.json {
 		e := json.NewEncoder(p.stdout)
 		e.SetEscapeHTML(false)

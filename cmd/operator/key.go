@@ -169,7 +169,7 @@ func rotateTo(ctx context.Context, op *admin.Operator, path string, uses []admin
 		if err := op.RecordKey(ctx, "key.rotate", id, nil); err != nil {
 			return did, err
 		}
-		if err := op.FollowKeys(id); err != nil {
+		if err := op.ReloadKeys(id); err != nil {
 			return did, err
 		}
 	}

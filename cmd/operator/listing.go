@@ -169,7 +169,7 @@ func (p *program) inventory(ctx context.Context, f market.InventoryFilter) ([]li
 	}
 	found, err := market.Inventory(ctx, db, f)
 	if err != nil {
-		return nil, plain(err)
+		return nil, plainError(err)
 	}
 	rows := make([]listingRow, len(found))
 	for i, l := range found {
@@ -265,7 +265,7 @@ func removeListing(ctx context.Context, p *program, args []string) error {
 		return p.author().Record(ctx, tx, "listing.remove", name.String(), details)
 	})
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	return p.print(newListingRow(removed), func(w io.Writer) { fmt.Fprintf(w, "%s\ttaken off sale\n", name) })
 }

@@ -125,13 +125,13 @@ func TestAccountLife(t *testing.T) {
 		s.do(&made, "account create -email ada@names.example")
 		var ignored any
 		s.do(&ignored, "account create -email bob@other.example")
-		people, err := account.New(s.Context(), account.Config{DB: s.db, BaseURL: "https://names.example", Unlimited: true})
+		accounts, err := account.New(s.Context(), account.Config{DB: s.db, BaseURL: "https://names.example", Unlimited: true})
 		if err != nil {
 			s.Fatal(err)
 		}
-		defer people.Close()
+		defer accounts.Close()
 		here := netip.MustParseAddr("127.0.0.1")
-		token, _, err := people.StartSession(s.Context(), made.ID, here, "Browser/1\x1b[31m")
+		token, _, err := accounts.StartSession(s.Context(), made.ID, here, "Browser/1\x1b[31m")
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -144,10 +144,10 @@ func TestAccountLife(t *testing.T) {
 			s.Errorf("account show: %s", got)
 		}
 		s.do(&ignored, "account disable "+made.ID+" -reason stolen")
-		if _, err := people.Session(s.Context(), token); !fault.Is(err, fault.AuthenticationRequired) {
+		if _, err := accounts.Session(s.Context(), token); !fault.Is(err, fault.AuthenticationRequired) {
 			s.Errorf("the session: got %v, want that it has ended", err)
 		}
-		if _, err := people.SignIn(s.Context(), "ada@names.example", "seven brave otters", here); !fault.Is(err, fault.AuthenticationRequired) {
+		if _, err := accounts.SignIn(s.Context(), "ada@names.example", "seven brave otters", here); !fault.Is(err, fault.AuthenticationRequired) {
 			s.Errorf("the password: got %v, want that it is refused", err)
 		}
 		s.do(&rows, "account list -status disabled")
@@ -156,7 +156,7 @@ func TestAccountLife(t *testing.T) {
 		}
 		s.refused("account link -email ada@names.example", "disabled")
 		s.do(&ignored, "account enable ada@names.example")
-		if _, err := people.SignIn(s.Context(), "ada@names.example", "seven brave otters", here); err != nil {
+		if _, err := accounts.SignIn(s.Context(), "ada@names.example", "seven brave otters", here); err != nil {
 			s.Errorf("the password: %v, want that it is taken again", err)
 		}
 		s.do(&ignored, "account delete ada@names.example")

@@ -62,7 +62,7 @@ func listOrders(ctx context.Context, p *program, _ []string) error {
 	}
 	page, err := op.Orders(ctx, filter)
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	rows := make([]orderRow, len(page.Orders))
 	for i, o := range page.Orders {
@@ -110,7 +110,7 @@ func (p *program) printOrder(o sale.Order) error {
 // actOnOrder is the command that does an action to an order.
 func actOnOrder(a sale.Action) func(context.Context, *program, []string) error {
 	return withOperator(func(ctx context.Context, p *program, op *admin.Operator, args []string) error {
-		o, err := op.Act(ctx, args[0], a, p.reason)
+		o, err := op.Transition(ctx, args[0], a, p.reason)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (p *program) review(ctx context.Context, domain string, on bool) error {
 		do, what = op.Flag, "flagged: its sales wait for a person"
 	}
 	if err := do(ctx, name, p.reason); err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	return p.done(what, name.String())
 }

@@ -89,7 +89,7 @@ func (p *program) operator(ctx context.Context) (*admin.Operator, error) {
 		return nil, err
 	}
 	by := p.author()
-	return admin.New(db, sealing, time.Now, by.Name).Because(by.Reason), nil
+	return admin.New(db, sealing, time.Now, by.Name).WithReason(by.Reason), nil
 }
 
 // author is who runs the command, for the audit log.
@@ -109,7 +109,7 @@ func withOperator(do func(context.Context, *program, *admin.Operator, []string) 
 		if err != nil {
 			return err
 		}
-		return plain(do(ctx, p, op, args))
+		return plainError(do(ctx, p, op, args))
 	}
 }
 
@@ -158,7 +158,7 @@ func createPartner(ctx context.Context, p *program, _ []string) error {
 	}
 	made, err := op.CreatePartner(ctx, p.name, p.terms(credential.DefaultTerms()))
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	result := struct {
 		ID   string `json:"partner_id"`
@@ -283,7 +283,7 @@ func createCredential(ctx context.Context, p *program, _ []string) error {
 		}
 	}
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	return p.printIssued(issued)
 }

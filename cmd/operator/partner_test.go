@@ -66,15 +66,15 @@ func TestPartnerCommands(t *testing.T) {
 		Details               json.RawMessage
 	}
 	do(&records, "audit", "-limit", "100")
-	told := map[string]string{}
+	recorded := map[string]string{}
 	for _, r := range records {
 		if r.Actor != "ada" {
 			t.Errorf("%s was done by %q, want ada", r.Action, r.Actor)
 		}
-		told[r.Action] = r.Reason + string(r.Details)
+		recorded[r.Action] = r.Reason + string(r.Details)
 	}
 	for action, reason := range map[string]string{"partner.suspend": "unpaid", "credential.revoke": "leaked", "partner.terms": `"before":`, "credential.rotate": "1h"} {
-		if got, ok := told[action]; !ok || !strings.Contains(got, reason) {
+		if got, ok := recorded[action]; !ok || !strings.Contains(got, reason) {
 			t.Errorf("the audit log says %q of %s, %t; want %q", got, action, ok, reason)
 		}
 	}

@@ -124,8 +124,8 @@ func (p *program) done(what, id string) error {
 	return p.print(result, func(w io.Writer) { fmt.Fprintf(w, "%s\t%s\n", id, what) })
 }
 
-// plain is an error for the caller of an API in the words of a terminal.
-func plain(err error) error {
+// plainError is an error for the caller of an API in the words of a terminal.
+func plainError(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return err

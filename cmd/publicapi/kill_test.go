@@ -178,7 +178,7 @@ func (m *crowd) finish() {
 // A buyer is one of the crowd.
 type buyer struct {
 	*crowd
-	line *loadgen.Line
+	line *loadgen.Conn
 }
 
 func (b *buyer) hangUp() {
@@ -194,7 +194,7 @@ func (m *crowd) anyService() *service { return m.services[rand.N(len(m.services)
 const giveUp = time.Minute
 
 // insist sends a request until it is answered by something that is final.
-func (b *buyer) insist(method, path, body, key string) (a loadgen.Answer, ok bool) {
+func (b *buyer) insist(method, path, body, key string) (a loadgen.Response, ok bool) {
 	begun := time.Now()
 	for try := 0; time.Since(begun) < giveUp; try++ {
 		if try > 0 {
@@ -275,7 +275,7 @@ func (b *buyer) order(n int) {
 }
 
 // lose takes note of an answer that the name is sold.
-func (b *buyer) lose(domain string, a loadgen.Answer, final bool) {
+func (b *buyer) lose(domain string, a loadgen.Response, final bool) {
 	if !final {
 		return
 	}
@@ -385,7 +385,7 @@ func follow(t *testing.T, s *service, by signature.Credential) *follower {
 	f := &follower{make(chan []happened, 1), stop}
 	go func() {
 		var seen []happened
-		var line *loadgen.Line
+		var line *loadgen.Conn
 		for last := false; ; {
 			var some []happened
 			var err error

@@ -45,7 +45,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.cfg.LookupFlags(fs)
 	o.cfg.KeysFlag(fs)
 	o.signIn = identity.Flags(fs)
-	o.webhooks = settings.CIDRs(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
+	o.webhooks = settings.NetworksOf(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
 	o.keep = retention.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
 	if err == nil {

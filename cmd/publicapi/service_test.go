@@ -147,12 +147,12 @@ func (s *service) end() {
 }
 
 // dial opens a line to the process. It fails while there is none.
-func (s *service) dial(by signature.Credential) (*loadgen.Line, error) {
+func (s *service) dial(by signature.Credential) (*loadgen.Conn, error) {
 	return loadgen.Dial(s.address, by)
 }
 
 // line is a line to the process until the end of the test.
-func (s *service) line(by signature.Credential) *loadgen.Line {
+func (s *service) line(by signature.Credential) *loadgen.Conn {
 	s.t.Helper()
 	l, err := s.dial(by)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *service) line(by signature.Credential) *loadgen.Line {
 }
 
 // refusal is the code and the message of an answer.
-func refusal(a loadgen.Answer) (code, message string) {
+func refusal(a loadgen.Response) (code, message string) {
 	var body struct {
 		Error struct{ Code, Message string }
 	}
@@ -186,7 +186,7 @@ type happened struct {
 }
 
 // history reads what follows an event, up to the end.
-func history(l *loadgen.Line, after string) (all []happened, err error) {
+func history(l *loadgen.Conn, after string) (all []happened, err error) {
 	for {
 		target := loadgen.Root + "/events?"
 		if after != "" {

@@ -21,7 +21,7 @@ import (
 )
 
 // outcome is what a request as it stands on the wire comes to: "ok", or the code of an error.
-func outcome(t *testing.T, l *loadgen.Line, request []byte) string {
+func outcome(t *testing.T, l *loadgen.Conn, request []byte) string {
 	t.Helper()
 	a, err := l.Send(request)
 	if err != nil {
@@ -37,7 +37,7 @@ func outcome(t *testing.T, l *loadgen.Line, request []byte) string {
 
 func signed(t *testing.T, by signature.Credential, method, path, body, key string) []byte {
 	t.Helper()
-	request, err := loadgen.Append(nil, by, method, loadgen.Root+path, body, key)
+	request, err := loadgen.AppendRequest(nil, by, method, loadgen.Root+path, body, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestReplayIsRefusedEverywhere(t *testing.T) {
 		atA, atB := a.line(c.by), b.line(c.by)
 		for i, r := range requests {
 			for at, step := range []struct {
-				line *loadgen.Line
+				line *loadgen.Conn
 				want string
 			}{{atA, "ok"}, {atB, "replay_detected"}, {atA, "replay_detected"}} {
 				if got := outcome(t, step.line, r); got != step.want {
@@ -72,7 +72,7 @@ func TestReplayIsRefusedEverywhere(t *testing.T) {
 		b.start()
 		atA, atB = a.line(c.by), b.line(c.by)
 		for i, r := range requests {
-			for _, line := range []*loadgen.Line{atA, atB} {
+			for _, line := range []*loadgen.Conn{atA, atB} {
 				if got := outcome(t, line, r); got != "replay_detected" {
 					t.Errorf("request %d after a kill: got %s, want replay_detected", i, got)
 				}
@@ -82,7 +82,7 @@ func TestReplayIsRefusedEverywhere(t *testing.T) {
 			r := signed(t, c.by, "GET", "/availability?domain="+name(1), "", "")
 			var got [2]string
 			var wg sync.WaitGroup
-			for at, line := range []*loadgen.Line{atA, atB} {
+			for at, line := range []*loadgen.Conn{atA, atB} {
 				wg.Go(func() { got[at] = outcome(t, line, r) })
 			}
 			wg.Wait()
@@ -103,7 +103,7 @@ func TestLimitsHoldTogether(t *testing.T) {
 		begun := time.Now()
 		passed := map[string]int{}
 		ask := func(times int) {
-			lines := []*loadgen.Line{a.line(c.by), b.line(c.by)}
+			lines := []*loadgen.Conn{a.line(c.by), b.line(c.by)}
 			for n := range times {
 				passed[outcome(t, lines[n%2], signed(t, c.by, "GET", "/availability?domain="+name(0), "", ""))]++
 			}

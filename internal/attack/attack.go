@@ -35,15 +35,15 @@ type attack struct {
 	run func(ctx context.Context, s *server, size string, r *report) error
 }
 
-// longest is how long an attack may take, its server's start included.
-const longest = 5 * time.Minute
+// maxDuration is how long an attack may take, its server's start included.
+const maxDuration = 5 * time.Minute
 
-// settles is how long the server may take to let go of what its start took, and what the attack took.
-const settles = 3 * time.Second
+// settleTime is how long the server may take to let go of what its start took, and what the attack took.
+const settleTime = 3 * time.Second
 
-// carryOut starts the program, attacks it with an honest client beside, and reports.
-func (a attack) carryOut(ctx context.Context, program, dir, size string) (*report, error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
+// execute starts the program, attacks it with an honest client beside, and reports.
+func (a attack) execute(ctx context.Context, program, dir, size string) (*report, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxDuration)
 	defer cancel()
 	var flags []string
 	if a.flags != nil {
@@ -60,8 +60,8 @@ func (a attack) carryOut(ctx context.Context, program, dir, size string) (*repor
 	r := &report{outcomes: map[string]int{}}
 	client := newHonest(s)
 	client.ask(ctx) // so that what the first search costs is no harm of the attack
-	client.waits, client.failed = nil, 0
-	if err := wait(ctx, settles); err != nil {
+	client.latencies, client.failed = nil, 0
+	if err := wait(ctx, settleTime); err != nil {
 		return nil, err
 	}
 	if r.before, err = s.memory(); err != nil {
@@ -75,18 +75,18 @@ func (a attack) carryOut(ctx context.Context, program, dir, size string) (*repor
 	err = a.run(ctx, s, size, r)
 	stop()
 	beside.Wait()
-	r.waits, r.failed = client.waits, client.failed
+	r.latencies, r.failed = client.latencies, client.failed
 	if err != nil {
 		return nil, err
 	}
-	if err := wait(ctx, settles); err != nil {
+	if err := wait(ctx, settleTime); err != nil {
 		return nil, err
 	}
 	r.after, err = s.memory()
 	return r, err
 }
 
-// wait waits, or returns why it need not.
+// wait waits for d, or returns the error of a context that ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -100,11 +100,11 @@ func wait(ctx context.Context, d time.Duration) error {
 type report struct {
 	before, during, after int64 // memory of the server in bytes; during the attack its highest
 
-	waits  []time.Duration // of the honest client, for answers of status 200
-	failed int             // requests of the honest client that were answered otherwise, or not within 10 s
+	latencies []time.Duration // of the honest client, for answers of status 200
+	failed    int             // requests of the honest client that were answered otherwise, or not within 10 s
 
-	signIns   []time.Duration // waits of the honest people who signed in, where the attack is about that
-	noSignIns int             // and how many could not
+	signIns       []time.Duration // latencies of the honest sign-ins, where the attack is about them
+	failedSignIns int             // and how many could not
 
 	rows int // that the attack left in the store, where it is about that
 
@@ -119,13 +119,13 @@ func (r *report) count(outcome string) {
 	r.outcomes[outcome]++
 }
 
-// above is the memory that the attack took at its highest, in bytes.
-func (r *report) above() int64 { return r.during - r.before }
+// memoryGrowth is the memory that the attack took at its highest, in bytes.
+func (r *report) memoryGrowth() int64 { return r.during - r.before }
 
-// wait is the time within which that part of the honest client's requests was answered.
-func (r *report) wait(part float64) time.Duration { return within(r.waits, part) }
+// latency is the time within which that part of the honest client's requests was answered.
+func (r *report) latency(part float64) time.Duration { return percentile(r.latencies, part) }
 
-func within(waits []time.Duration, part float64) time.Duration {
+func percentile(waits []time.Duration, part float64) time.Duration {
 	if len(waits) == 0 {
 		return 0
 	}
@@ -138,12 +138,12 @@ func (r *report) String() string {
 	const mb = 1e6
 	var b strings.Builder
 	fmt.Fprintf(&b, "memory of the server   %.0f MB before, %.0f MB during (%+.0f MB), %.0f MB after\n",
-		float64(r.before)/mb, float64(r.during)/mb, float64(r.above())/mb, float64(r.after)/mb)
-	fmt.Fprintf(&b, "an honest client       %d answered, %d not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.waits), r.failed,
-		r.wait(0.5).Round(time.Microsecond), r.wait(0.99).Round(time.Microsecond), r.wait(1).Round(time.Microsecond))
-	if len(r.signIns)+r.noSignIns > 0 {
-		fmt.Fprintf(&b, "honest sign-ins        %d went on, %d did not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.signIns), r.noSignIns,
-			within(r.signIns, 0.5).Round(time.Microsecond), within(r.signIns, 0.99).Round(time.Microsecond), within(r.signIns, 1).Round(time.Microsecond))
+		float64(r.before)/mb, float64(r.during)/mb, float64(r.memoryGrowth())/mb, float64(r.after)/mb)
+	fmt.Fprintf(&b, "an honest client       %d answered, %d not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.latencies), r.failed,
+		r.latency(0.5).Round(time.Microsecond), r.latency(0.99).Round(time.Microsecond), r.latency(1).Round(time.Microsecond))
+	if len(r.signIns)+r.failedSignIns > 0 {
+		fmt.Fprintf(&b, "honest sign-ins        %d went on, %d did not; waits %v (median), %v (99 %%), %v (longest)\n", len(r.signIns), r.failedSignIns,
+			percentile(r.signIns, 0.5).Round(time.Microsecond), percentile(r.signIns, 0.99).Round(time.Microsecond), percentile(r.signIns, 1).Round(time.Microsecond))
 	}
 	if r.rows > 0 {
 		fmt.Fprintf(&b, "rows in the store      %d\n", r.rows)

@@ -25,20 +25,20 @@ func TestAttacks(t *testing.T) {
 		"registrations": {megabytes: 60, unserved: 0.1},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: each is a load
-			r, err := attacks[name].carryOut(t.Context(), program, t.TempDir(), small)
+			r, err := attacks[name].execute(t.Context(), program, t.TempDir(), small)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Logf("\n%s", r)
-			if r.above() > within.megabytes*1e6 {
-				t.Errorf("the attack took %d bytes, want at most %d MB", r.above(), within.megabytes)
+			if r.memoryGrowth() > within.megabytes*1e6 {
+				t.Errorf("the attack took %d bytes, want at most %d MB", r.memoryGrowth(), within.megabytes)
 			}
-			asked := len(r.waits) + r.failed
+			asked := len(r.latencies) + r.failed
 			if asked == 0 || float64(r.failed) > within.unserved*float64(asked) {
 				t.Errorf("%d of %d honest requests were not served", r.failed, asked)
 			}
-			if tried := len(r.signIns) + r.noSignIns; float64(r.noSignIns) > within.unserved*float64(tried) {
-				t.Errorf("%d of %d honest sign-ins did not go on", r.noSignIns, tried)
+			if tried := len(r.signIns) + r.failedSignIns; float64(r.failedSignIns) > within.unserved*float64(tried) {
+				t.Errorf("%d of %d honest sign-ins did not go on", r.failedSignIns, tried)
 			}
 			if name == "registrations" {
 				wantBoundedRegistrations(t, r)
@@ -60,7 +60,7 @@ func wantBoundedRegistrations(t *testing.T, r *report) {
 	}
 	served := 0
 	for outcome, n := range r.outcomes {
-		if status, honest := strings.CutPrefix(outcome, honestly); !honest {
+		if status, honest := strings.CutPrefix(outcome, honestPrefix); !honest {
 			continue
 		} else if !strings.HasPrefix(status, created) {
 			t.Errorf("%d × %s", n, outcome)

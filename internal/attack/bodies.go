@@ -36,7 +36,7 @@ func stalledBodies(ctx context.Context, s *server, size string, r *report) error
 					at++ // where more is taken
 				}
 				select {
-				case <-time.After(again):
+				case <-time.After(reconnectDelay):
 				case <-ctx.Done():
 				}
 			}
@@ -46,8 +46,8 @@ func stalledBodies(ctx context.Context, s *server, size string, r *report) error
 	return nil
 }
 
-// again is how long a connection that was closed stays closed.
-const again = 200 * time.Millisecond
+// reconnectDelay is how long a connection that was closed stays closed.
+const reconnectDelay = 200 * time.Millisecond
 
 // A stalledPath is what reads a body, what it wants that to be, and how long the body is that is announced.
 type stalledPath struct {

@@ -21,7 +21,7 @@ func repeatedPassword(most int) func(ctx context.Context, s *server, size string
 		if size == small {
 			connections, holds = min(most, 60), 5*time.Second
 		}
-		form, err := demoAccount(ctx, s)
+		form, err := demoForm(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -44,8 +44,8 @@ func repeatedPassword(most int) func(ctx context.Context, s *server, size string
 	}
 }
 
-// demoAccount is the form that signs the demo's account in.
-func demoAccount(ctx context.Context, s *server) (url.Values, error) {
+// demoForm is the form that signs the demo's account in.
+func demoForm(ctx context.Context, s *server) (url.Values, error) {
 	email, err := s.printed(ctx, "e-mail")
 	if err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func demoAccount(ctx context.Context, s *server) (url.Values, error) {
 	return url.Values{"email": {email}, "password": {password}}, err
 }
 
-// honestPeople is how many people sign in beside an attack, each from an address of their own.
-const honestPeople = 20
+// honestUsers is how many people sign in beside an attack, each from an address of their own.
+const honestUsers = 20
 
 func honestForm(i int) url.Values {
 	return url.Values{"email": {fmt.Sprintf("person%d@names.example", i)}, "password": {"seven brave otters"}}
@@ -65,7 +65,7 @@ func honestAddress(i int) uint16 { return uint16(1000 + i) }
 
 // signUp makes the accounts of the honest people.
 func signUp(ctx context.Context, s *server) error {
-	for i := range honestPeople {
+	for i := range honestUsers {
 		status, err := post(ctx, s, honestAddress(i), "/signup", honestForm(i))
 		if err == nil && status >= http.StatusBadRequest {
 			err = fmt.Errorf("it answers %d", status)
@@ -79,17 +79,17 @@ func signUp(ctx context.Context, s *server) error {
 
 // honestSignIns has the honest people sign in by turns until ctx ends.
 func honestSignIns(ctx context.Context, s *server, r *report) {
-	for i := 0; ctx.Err() == nil; i = (i + 1) % honestPeople {
+	for i := 0; ctx.Err() == nil; i = (i + 1) % honestUsers {
 		began := time.Now()
 		status, err := post(ctx, s, honestAddress(i), "/signin", honestForm(i))
 		switch {
 		case ctx.Err() != nil: // the end of the attack
 		case err != nil || status != http.StatusSeeOther:
-			r.noSignIns++
+			r.failedSignIns++
 		default:
 			r.signIns = append(r.signIns, time.Since(began))
 		}
-		sleep(ctx, pause)
+		sleep(ctx, honestInterval)
 	}
 }
 

@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 			return err
 		}
 	}
-	report, err := a.carryOut(ctx, *program, dir, *size)
+	report, err := a.execute(ctx, *program, dir, *size)
 	if err != nil {
 		return err
 	}

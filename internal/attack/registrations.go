@@ -41,7 +41,7 @@ func manyRegistrations(ctx context.Context, s *server, size string, r *report) e
 			for n := 0; ctx.Err() == nil; n++ {
 				status := s.register(ctx, fmt.Sprintf("203.0.%d.%d", phase, n%250))
 				if ctx.Err() == nil {
-					r.count(honestly + status + " beside " + from.name)
+					r.count(honestPrefix + status + " beside " + from.name)
 				}
 				sleep(ctx, 100*time.Millisecond)
 			}
@@ -61,8 +61,8 @@ func manyRegistrations(ctx context.Context, s *server, size string, r *report) e
 	return s.countClients(ctx, r)
 }
 
-// honestly begins the outcomes of the honest application.
-const honestly = "the honest application: "
+// honestPrefix begins the outcomes of the honest application.
+const honestPrefix = "the honest application: "
 
 // register registers an application from an address, as a proxy tells of it, and returns the status of the answer.
 func (s *server) register(ctx context.Context, from string) string {

@@ -38,9 +38,9 @@ type server struct {
 	cmd  *exec.Cmd
 	log  *os.File
 
-	rest     sync.WaitGroup
-	mu       sync.Mutex
-	greeting strings.Builder
+	reading sync.WaitGroup
+	mu      sync.Mutex
+	output  strings.Builder
 }
 
 // printed is the word behind that one in what the process says at its start: "key" leads to the key of the demo's partner,
@@ -48,7 +48,7 @@ type server struct {
 func (s *server) printed(ctx context.Context, before string) (string, error) {
 	for {
 		s.mu.Lock()
-		words := strings.Fields(s.greeting.String())
+		words := strings.Fields(s.output.String())
 		s.mu.Unlock()
 		if at := slices.Index(words, before); at >= 0 && at+1 < len(words) {
 			return words[at+1], nil
@@ -87,10 +87,10 @@ func start(ctx context.Context, program, dir string, flags []string) (*server, e
 		return nil, fmt.Errorf("the first line of %s is %q, want listening on http://HOST:PORT; its log: %s", program, lines.Text(), s.logged())
 	}
 	s.addr = strings.TrimPrefix(s.url, "http://")
-	s.rest.Go(func() {
+	s.reading.Go(func() {
 		for lines.Scan() {
 			s.mu.Lock()
-			s.greeting.WriteString(lines.Text() + "\n")
+			s.output.WriteString(lines.Text() + "\n")
 			s.mu.Unlock()
 		}
 	})
@@ -101,7 +101,7 @@ func start(ctx context.Context, program, dir string, flags []string) (*server, e
 func (s *server) stop() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	_ = s.cmd.Wait()
-	s.rest.Wait()
+	s.reading.Wait()
 	_ = s.log.Close()
 }
 
@@ -155,14 +155,14 @@ func (s *server) dial(ctx context.Context, from uint16) (net.Conn, error) {
 
 // An honest client asks its own questions while others do harm, each on a connection of its own.
 type honest struct {
-	server *server
-	client *http.Client
-	waits  []time.Duration
-	failed int
+	server    *server
+	client    *http.Client
+	latencies []time.Duration
+	failed    int
 }
 
-// pause between two questions of the honest client: slow enough for the limit of one address.
-const pause = 250 * time.Millisecond
+// honestInterval between two questions of the honest client: slow enough for the limit of one address.
+const honestInterval = 250 * time.Millisecond
 
 func newHonest(s *server) *honest {
 	return &honest{server: s, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}}
@@ -170,7 +170,7 @@ func newHonest(s *server) *honest {
 
 // work asks until ctx ends.
 func (h *honest) work(ctx context.Context) {
-	tick := time.NewTicker(pause)
+	tick := time.NewTicker(honestInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -184,7 +184,7 @@ func (h *honest) work(ctx context.Context) {
 
 // ask searches the market, which has the wider of the limits.
 func (h *honest) ask(ctx context.Context) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.server.url+"/mcp", strings.NewReader(question))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.server.url+"/mcp", strings.NewReader(searchRequest))
 	if err != nil {
 		panic(err)
 	}
@@ -201,8 +201,8 @@ func (h *honest) ask(ctx context.Context) {
 	case err != nil || resp.StatusCode != http.StatusOK:
 		h.failed++
 	default:
-		h.waits = append(h.waits, time.Since(begun))
+		h.latencies = append(h.latencies, time.Since(begun))
 	}
 }
 
-const question = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"market_listings","arguments":{"q":"coffee"}}}`
+const searchRequest = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"market_listings","arguments":{"q":"coffee"}}}`

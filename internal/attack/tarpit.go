@@ -50,7 +50,7 @@ func tarpits(ctx context.Context, s *server, size string, r *report) error {
 			cancel()
 			return err
 		}
-		attack.Go(func() { swallow(ctx, pit) })
+		attack.Go(func() { acceptSilently(ctx, pit) })
 		attack.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				status := s.authorize(ctx, uint16(i%addresses), fmt.Sprintf("https://%s/%d.json", pit.Addr(), n))
@@ -72,9 +72,9 @@ func tarpits(ctx context.Context, s *server, size string, r *report) error {
 		case status == "303": // to our own sign-in page: the document was read
 			r.signIns = append(r.signIns, time.Since(began))
 		default:
-			r.noSignIns++
+			r.failedSignIns++
 		}
-		sleep(ctx, pause)
+		sleep(ctx, honestInterval)
 	}
 	return nil
 }
@@ -86,8 +86,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// swallow accepts connections and says nothing on them until ctx ends.
-func swallow(ctx context.Context, l net.Listener) {
+// acceptSilently accepts connections and says nothing on them until ctx ends.
+func acceptSilently(ctx context.Context, l net.Listener) {
 	var open sync.WaitGroup
 	defer open.Wait()
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()

@@ -23,7 +23,7 @@ import (
 const Root = "/api/partner/v1"
 
 // A Line is one connection to a server, on which one goroutine at a time signs requests and reads what is answered.
-type Line struct {
+type Conn struct {
 	by   signature.Credential
 	conn net.Conn
 	in   *bufio.Reader
@@ -32,40 +32,40 @@ type Line struct {
 }
 
 // An Answer is what came back.
-type Answer struct {
+type Response struct {
 	Status   int
 	Replayed bool   // it is that of an earlier request
 	Body     []byte // until the next request on the line
 }
 
-// patience is how long a server may take for one answer.
-const patience = 30 * time.Second
+// timeout is how long a server may take for one answer.
+const timeout = 30 * time.Second
 
 // Dial connects to a server, on whose address requests are signed with a credential.
-func Dial(address string, by signature.Credential) (*Line, error) {
-	conn, err := net.DialTimeout("tcp", address, patience)
+func Dial(address string, by signature.Credential) (*Conn, error) {
+	conn, err := net.DialTimeout("tcp", address, timeout)
 	if err != nil {
 		return nil, err
 	}
-	return &Line{by: by, conn: conn, in: bufio.NewReader(conn)}, nil
+	return &Conn{by: by, conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
 // Close ends the connection.
-func (l *Line) Close() error { return l.conn.Close() }
+func (l *Conn) Close() error { return l.conn.Close() }
 
 // Do signs and sends a request, with a fresh nonce, and reads the answer. The target is a path with a query in canonical
 // form; a request without a body has no key either. After an error the line is of no use, and whether the request took
 // effect is not known.
-func (l *Line) Do(method, target, body, key string) (Answer, error) {
+func (l *Conn) Do(method, target, body, key string) (Response, error) {
 	var err error
-	if l.out, err = Append(l.out[:0], l.by, method, target, body, key); err != nil {
-		return Answer{}, err
+	if l.out, err = AppendRequest(l.out[:0], l.by, method, target, body, key); err != nil {
+		return Response{}, err
 	}
 	return l.Send(l.out)
 }
 
-// Append appends a signed request as it stands on the wire, for [Line.Send].
-func Append(to []byte, by signature.Credential, method, target, body, key string) ([]byte, error) {
+// AppendRequest appends a signed request as it stands on the wire, for [Line.Send].
+func AppendRequest(to []byte, by signature.Credential, method, target, body, key string) ([]byte, error) {
 	var raw [16]byte
 	rand.Read(raw[:]) // never fails
 	s := signature.Request{
@@ -90,45 +90,45 @@ func Append(to []byte, by signature.Credential, method, target, body, key string
 }
 
 // Send sends a request as it is and reads the answer.
-func (l *Line) Send(request []byte) (Answer, error) {
-	if err := l.conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return Answer{}, err
+func (l *Conn) Send(request []byte) (Response, error) {
+	if err := l.conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return Response{}, err
 	}
 	if _, err := l.conn.Write(request); err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
-	return l.answer()
+	return l.readResponse()
 }
 
-func (l *Line) answer() (a Answer, err error) {
+func (l *Conn) readResponse() (a Response, err error) {
 	status, err := l.in.ReadSlice('\n')
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	if len(status) < len("HTTP/1.1 200") {
-		return Answer{}, errors.New("no status line")
+		return Response{}, errors.New("no status line")
 	}
 	if a.Status, err = strconv.Atoi(string(status[9:12])); err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	length := -1
 	for {
 		field, err := l.in.ReadSlice('\n')
 		if err != nil {
-			return Answer{}, err
+			return Response{}, err
 		}
 		if len(field) == 2 {
 			break
 		}
 		if value, ok := bytes.CutPrefix(field, []byte("Content-Length: ")); ok {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
-				return Answer{}, err
+				return Response{}, err
 			}
 		}
 		a.Replayed = a.Replayed || bytes.HasPrefix(field, []byte("Idempotency-Replayed: true"))
 	}
 	if length < 0 {
-		return Answer{}, errors.New("an answer without a length")
+		return Response{}, errors.New("an answer without a length")
 	}
 	l.body = slices.Grow(l.body[:0], length)[:length]
 	a.Body = l.body

@@ -147,17 +147,17 @@ func TestReceiverJudges(t *testing.T) {
 		if c.change != nil {
 			c.change(h)
 		}
-		var told []Delivery
-		r := &Receiver{Secret: secret, Status: c.status, Tell: func(d Delivery) { told = append(told, d) }, Now: func() time.Time { return now }}
+		var received []Delivery
+		r := &Receiver{Secret: secret, Status: c.status, OnDelivery: func(d Delivery) { received = append(received, d) }, Now: func() time.Time { return now }}
 		request := httptest.NewRequest("POST", "/", strings.NewReader(body))
 		request.Header = h
 		answer := httptest.NewRecorder()
 		r.ServeHTTP(answer, request)
-		if len(told) != 1 || told[0].Service != c.service || told[0].Standard != c.standard || told[0].Answered != c.answered || answer.Code != c.answered {
-			t.Errorf("%s: got %+v and %d, want %s, %s, %d", c.name, told, answer.Code, c.service, c.standard, c.answered)
+		if len(received) != 1 || received[0].Service != c.service || received[0].Standard != c.standard || received[0].Answered != c.answered || answer.Code != c.answered {
+			t.Errorf("%s: got %+v and %d, want %s, %s, %d", c.name, received, answer.Code, c.service, c.standard, c.answered)
 			continue
 		}
-		if d := told[0]; d.EventID != "evt_1" || d.Type != "order.recorded" || d.Attempt != 3 || string(d.Event) != body {
+		if d := received[0]; d.EventID != "evt_1" || d.Type != "order.recorded" || d.Attempt != 3 || string(d.Event) != body {
 			t.Errorf("%s: got %+v", c.name, d)
 		}
 	}
@@ -165,10 +165,10 @@ func TestReceiverJudges(t *testing.T) {
 
 func TestReceiverTakesPostsOnly(t *testing.T) {
 	t.Parallel()
-	r := &Receiver{Secret: secret, Tell: func(d Delivery) { t.Errorf("told %+v", d) }}
+	r := &Receiver{Secret: secret, OnDelivery: func(d Delivery) { t.Errorf("told %+v", d) }}
 	for want, request := range map[int]*http.Request{
 		405: httptest.NewRequest("GET", "/", nil),
-		400: httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", maxEvent+1))),
+		400: httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", maxBody+1))),
 	} {
 		answer := httptest.NewRecorder()
 		if r.ServeHTTP(answer, request); answer.Code != want {
@@ -180,7 +180,7 @@ func TestReceiverTakesPostsOnly(t *testing.T) {
 func TestReceiverPlaysASlowOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &Receiver{Secret: secret, Delay: 10 * time.Second, Tell: func(Delivery) {}}
+		r := &Receiver{Secret: secret, Delay: 10 * time.Second, OnDelivery: func(Delivery) {}}
 		begun := time.Now()
 		r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/", strings.NewReader("{}")))
 		if took := time.Since(begun); took != r.Delay {
@@ -193,7 +193,7 @@ func TestReceiverPlaysASlowOne(t *testing.T) {
 func TestReceiverEnds(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
-	r := &Receiver{Secret: secret, Delay: time.Hour, Tell: func(Delivery) {}, Now: func() time.Time { close(arrived); return now }}
+	r := &Receiver{Secret: secret, Delay: time.Hour, OnDelivery: func(Delivery) {}, Now: func() time.Time { close(arrived); return now }}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestReceiverEnds(t *testing.T) {
 type service struct {
 	t       *testing.T
 	webhook string
-	looks   int
+	polls   int
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -252,7 +252,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(200, map[string]string{"event_id": "evt_9", "event_type": event.TestType})
 	case what == "GET "+webhooks+"/deliveries":
 		d := event.Delivery{EventID: "evt_9", Status: event.Pending, Attempts: []event.Attempt{}}
-		if s.looks++; s.looks == 2 {
+		if s.polls++; s.polls == 2 {
 			d.Status, d.Attempts = event.Delivered, []event.Attempt{{At: now, StatusCode: 200}}
 		}
 		answer(200, map[string]any{"deliveries": []event.Delivery{{EventID: "evt_8"}, d}})
@@ -314,8 +314,8 @@ func TestTrigger(t *testing.T) {
 	}
 	s.webhook = "https://partner.example/events"
 	d, err := c.Trigger(t.Context())
-	if err != nil || d.EventID != "evt_9" || d.Status != event.Delivered || s.looks != 2 {
-		t.Errorf("got %+v after %d looks, %v", d, s.looks, err)
+	if err != nil || d.EventID != "evt_9" || d.Status != event.Delivered || s.polls != 2 {
+		t.Errorf("got %+v after %d looks, %v", d, s.polls, err)
 	}
 }
 
@@ -332,13 +332,13 @@ func TestNewClientRefuses(t *testing.T) {
 func TestErrOfAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		answer Answer
+		answer Response
 		want   string
 	}{
-		{Answer{Status: 201, Body: []byte("{}")}, ""},
-		{Answer{Status: 409, Body: []byte(`{"error":{"code":"conflict","message":"the domain is sold"}}`)}, "the service answered 409 conflict: the domain is sold"},
-		{Answer{Status: 502, Body: []byte("<html>")}, "the service answered 502 Bad Gateway"},
-		{Answer{Status: 302}, "the service answered 302 Found"},
+		{Response{Status: 201, Body: []byte("{}")}, ""},
+		{Response{Status: 409, Body: []byte(`{"error":{"code":"conflict","message":"the domain is sold"}}`)}, "the service answered 409 conflict: the domain is sold"},
+		{Response{Status: 502, Body: []byte("<html>")}, "the service answered 502 Bad Gateway"},
+		{Response{Status: 302}, "the service answered 302 Found"},
 	} {
 		got := ""
 		if err := c.answer.Err(); err != nil {

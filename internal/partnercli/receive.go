@@ -18,13 +18,13 @@ import (
 
 // A Receiver takes webhooks: it holds each against its signatures, tells of it, and answers.
 type Receiver struct {
-	Secret string           // with which the webhook was registered
-	Status int              // what is answered; 0: 200 to what is genuine, 401 to anything else
-	Delay  time.Duration    // before the answer
-	Tell   func(Delivery)   // called for one delivery at a time
-	Now    func() time.Time // nil: time.Now
+	Secret     string           // with which the webhook was registered
+	Status     int              // what is answered; 0: 200 to what is genuine, 401 to anything else
+	Delay      time.Duration    // before the answer
+	OnDelivery func(Delivery)   // called for one delivery at a time
+	Now        func() time.Time // nil: time.Now
 
-	telling sync.Mutex
+	mu sync.Mutex
 }
 
 // A Delivery is what came in.
@@ -59,17 +59,17 @@ const (
 
 // Limits of what is taken.
 const (
-	maxEvent    = 1 << 20
-	readTime    = 10 * time.Second
-	clockSkew   = 5 * time.Minute // as libraries of Standard Webhooks have it
-	closingTime = 2 * time.Second
+	maxBody         = 1 << 20
+	readTimeout     = 10 * time.Second
+	clockSkew       = 5 * time.Minute // as libraries of Standard Webhooks have it
+	shutdownTimeout = 2 * time.Second
 )
 
 // Serve takes webhooks until ctx ends. It closes the listener.
 func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server := &http.Server{Handler: r, ReadTimeout: readTime, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: r, ReadTimeout: readTimeout, BaseContext: func(net.Listener) context.Context { return ctx }}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	select {
@@ -77,7 +77,7 @@ func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
-	closing, done := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+	closing, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer done()
 	err := server.Shutdown(closing)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -93,31 +93,31 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "events are posted here", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxEvent))
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 	if err != nil {
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return
 	}
-	d := r.judge(req.Header, body)
+	d := r.verify(req.Header, body)
 	select {
 	case <-time.After(r.Delay):
 	case <-req.Context().Done(): // nobody waits for the answer
 	}
-	r.telling.Lock()
-	r.Tell(d)
-	r.telling.Unlock()
+	r.mu.Lock()
+	r.OnDelivery(d)
+	r.mu.Unlock()
 	w.WriteHeader(d.Answered)
 }
 
-// judge says what a delivery is and what it is answered.
-func (r *Receiver) judge(h http.Header, body []byte) Delivery {
+// verify says what a delivery is and what it is answered.
+func (r *Receiver) verify(h http.Header, body []byte) Delivery {
 	at := time.Now()
 	if r.Now != nil {
 		at = r.Now()
 	}
 	d := Delivery{
 		At: at.UTC().Truncate(time.Millisecond), EventID: h.Get("X-Service-Event-Id"), Type: h.Get("X-Service-Event-Type"),
-		Service: r.service(h, body), Standard: r.standard(h, body, at), Answered: r.Status,
+		Service: r.verifyService(h, body), Standard: r.verifyStandard(h, body, at), Answered: r.Status,
 	}
 	d.Attempt, _ = strconv.Atoi(h.Get("X-Service-Delivery-Attempt")) // 0 where it does not say
 	if json.Valid(body) {
@@ -132,8 +132,8 @@ func (r *Receiver) judge(h http.Header, body []byte) Delivery {
 	return d
 }
 
-// service judges X-Service-Signature (section 6.1 of the contract).
-func (r *Receiver) service(h http.Header, body []byte) Verdict {
+// verifyService judges X-Service-Signature (section 6.1 of the contract).
+func (r *Receiver) verifyService(h http.Header, body []byte) Verdict {
 	want, given := event.Signature(r.Secret, body), h.Get("X-Service-Signature")
 	switch {
 	case hmac.Equal([]byte(want), []byte(given)):
@@ -146,8 +146,8 @@ func (r *Receiver) service(h http.Header, body []byte) Verdict {
 	return Wrong
 }
 
-// standard judges webhook-signature (Standard Webhooks 1.0), which may hold several.
-func (r *Receiver) standard(h http.Header, body []byte, now time.Time) Verdict {
+// verifyStandard judges webhook-signature (Standard Webhooks 1.0), which may hold several.
+func (r *Receiver) verifyStandard(h http.Header, body []byte, now time.Time) Verdict {
 	given := h.Get("Webhook-Signature")
 	if given == "" {
 		return Missing

@@ -92,18 +92,18 @@ func (c Credential) Sign(r Request, now time.Time) (Signed, error) {
 // Curl is the request as a command of a POSIX shell.
 func (s Signed) Curl(base string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "curl --globoff --path-as-is -X %s %s", quoted(s.Method), quoted(base+s.Target))
+	fmt.Fprintf(&b, "curl --globoff --path-as-is -X %s %s", shellQuote(s.Method), shellQuote(base+s.Target))
 	for _, h := range s.Headers {
-		fmt.Fprintf(&b, " \\\n  -H %s", quoted(h.Name+": "+h.Value))
+		fmt.Fprintf(&b, " \\\n  -H %s", shellQuote(h.Name+": "+h.Value))
 	}
 	if len(s.Body) > 0 {
-		fmt.Fprintf(&b, " \\\n  --data-raw %s", quoted(string(s.Body)))
+		fmt.Fprintf(&b, " \\\n  --data-raw %s", shellQuote(string(s.Body)))
 	}
 	return b.String()
 }
 
-// quoted is one word of a shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuote is one word of a shell.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // A Client sends signed requests.
 type Client struct {
@@ -114,8 +114,8 @@ type Client struct {
 
 // Limits of one request.
 const (
-	callTime  = 30 * time.Second
-	maxAnswer = 8 << 20
+	requestTimeout = 30 * time.Second
+	maxResponse    = 8 << 20
 )
 
 // NewClient returns a client of the service at an http or https URL.
@@ -124,44 +124,44 @@ func NewClient(base string, by Credential) (*Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("must be an http or https URL such as https://names.example")
 	}
-	never := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a signature is for one path
-	return &Client{strings.TrimSuffix(base, "/"), by, &http.Client{Timeout: callTime, CheckRedirect: never}}, nil
+	noRedirects := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a signature is for one path
+	return &Client{strings.TrimSuffix(base, "/"), by, &http.Client{Timeout: requestTimeout, CheckRedirect: noRedirects}}, nil
 }
 
 // An Answer is what came back.
-type Answer struct {
+type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
 // Do signs a request and sends it. A refusal is an answer; see [Answer.Err].
-func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	s, err := c.by.Sign(r, time.Now())
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	request, err := http.NewRequestWithContext(ctx, s.Method, c.base+s.Target, bytes.NewReader(s.Body))
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	for _, h := range s.Headers {
 		request.Header.Set(h.Name, h.Value)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return Answer{}, err
+		return Response{}, err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
-		return Answer{}, fmt.Errorf("read the answer: %w", err)
+		return Response{}, fmt.Errorf("read the answer: %w", err)
 	}
-	return Answer{response.StatusCode, response.Header, body}, nil
+	return Response{response.StatusCode, response.Header, body}, nil
 }
 
 // Err is what a refusal says, nil for an answer that is none.
-func (a Answer) Err() error {
+func (a Response) Err() error {
 	if a.Status < 300 {
 		return nil
 	}
@@ -174,8 +174,8 @@ func (a Answer) Err() error {
 	return fmt.Errorf("the service answered %d %s: %s", a.Status, body.Error.Code, body.Error.Message)
 }
 
-// call is Do for an answer that is no refusal, which it decodes into v.
-func (c *Client) call(ctx context.Context, method, target string, in, v any) error {
+// doJSON is Do for an answer that is no refusal, which it decodes into v.
+func (c *Client) doJSON(ctx context.Context, method, target string, in, v any) error {
 	r := Request{Method: method, Target: target}
 	if in != nil {
 		body, err := json.Marshal(in)
@@ -194,7 +194,7 @@ func (c *Client) call(ctx context.Context, method, target string, in, v any) err
 	return a.decode(v)
 }
 
-func (a Answer) decode(v any) error {
+func (a Response) decode(v any) error {
 	if err := json.Unmarshal(a.Body, v); err != nil {
 		return fmt.Errorf("the answer makes no sense: %w", err)
 	}

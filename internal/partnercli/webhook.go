@@ -20,14 +20,14 @@ func (c *Client) Register(ctx context.Context, address, secret string) (remove f
 	if err != nil {
 		return nil, err
 	}
-	if was.URL != "" && was.URL != address && !here(was.URL) {
+	if was.URL != "" && was.URL != address && !onLoopback(was.URL) {
 		return nil, fmt.Errorf("the partner has a webhook at %s, which would be lost; remove it with DELETE %s first", was.URL, webhooks)
 	}
 	in := struct {
 		URL    string `json:"url"`
 		Secret string `json:"secret"`
 	}{address, secret}
-	if err := c.call(ctx, http.MethodPut, webhooks, in, &event.Endpoint{}); err != nil {
+	if err := c.doJSON(ctx, http.MethodPut, webhooks, in, &event.Endpoint{}); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
@@ -35,7 +35,7 @@ func (c *Client) Register(ctx context.Context, address, secret string) (remove f
 		if err != nil || is.URL != address { // gone, or another's by now
 			return err
 		}
-		return c.call(ctx, http.MethodDelete, webhooks, nil, &event.Endpoint{})
+		return c.doJSON(ctx, http.MethodDelete, webhooks, nil, &event.Endpoint{})
 	}, nil
 }
 
@@ -52,8 +52,8 @@ func (c *Client) webhook(ctx context.Context) (e event.Endpoint, err error) {
 	return e, err
 }
 
-// here reports whether an address is at this very machine.
-func here(address string) bool {
+// onLoopback reports whether an address is at this very machine.
+func onLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
@@ -68,21 +68,21 @@ func (c *Client) Trigger(ctx context.Context) (event.Delivery, error) {
 	var sent struct {
 		EventID string `json:"event_id"`
 	}
-	if err := c.call(ctx, http.MethodPost, webhooks+"/test", nil, &sent); err != nil {
+	if err := c.doJSON(ctx, http.MethodPost, webhooks+"/test", nil, &sent); err != nil {
 		return event.Delivery{}, err
 	}
-	for wait := range waits {
+	for wait := range pollIntervals {
 		select {
 		case <-ctx.Done():
 			return event.Delivery{}, ctx.Err()
-		case <-time.After(waits[wait]):
+		case <-time.After(pollIntervals[wait]):
 		}
 		var page struct{ Deliveries []event.Delivery }
-		if err := c.call(ctx, http.MethodGet, webhooks+"/deliveries?limit=20", nil, &page); err != nil {
+		if err := c.doJSON(ctx, http.MethodGet, webhooks+"/deliveries?limit=20", nil, &page); err != nil {
 			return event.Delivery{}, err
 		}
 		for _, d := range page.Deliveries {
-			if d.EventID == sent.EventID && (len(d.Attempts) > 0 || wait == len(waits)-1) {
+			if d.EventID == sent.EventID && (len(d.Attempts) > 0 || wait == len(pollIntervals)-1) {
 				return d, nil
 			}
 		}
@@ -90,5 +90,5 @@ func (c *Client) Trigger(ctx context.Context) (event.Delivery, error) {
 	return event.Delivery{EventID: sent.EventID, EventType: event.TestType, Status: event.Pending}, nil
 }
 
-// waits are those between looks at a delivery; together they are longer than an attempt takes.
-var waits = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second}
+// pollIntervals are those between looks at a delivery; together they are longer than an attempt takes.
+var pollIntervals = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second}

@@ -35,16 +35,16 @@ const day = 24 * time.Hour
 
 // Flags defines the flags.
 func Flags(fs *flag.FlagSet) *Settings {
-	keep := func(name string, days int, least time.Duration, usage string) *settings.Duration {
-		return settings.Durations(fs, name, time.Duration(days)*day, least, usage)
+	lifetime := func(name string, days int, least time.Duration, usage string) *settings.Duration {
+		return settings.DurationOf(fs, name, time.Duration(days)*day, least, usage)
 	}
 	return &Settings{
-		Events:     keep("keep-events", 400, 0, "how `long` partners can read their events"),
-		Deliveries: keep("keep-deliveries", 90, 0, "how `long` partners can read what became of sending an event"),
-		Audit:      keep("keep-audit", 1100, 0, "how `long` the audit log is kept"),
-		Log:        keep("keep-log", 400, 0, "how `long` people can read what happened to their account and their names"),
-		Listings:   keep("keep-listings", 400, market.MinWithdrawn, "how `long` withdrawn listings are kept"),
-		Buyers:     keep("keep-buyers", 3*365, 0, "how `long` orders say who the buyer was"),
+		Events:     lifetime("keep-events", 400, 0, "how `long` partners can read their events"),
+		Deliveries: lifetime("keep-deliveries", 90, 0, "how `long` partners can read what became of sending an event"),
+		Audit:      lifetime("keep-audit", 1100, 0, "how `long` the audit log is kept"),
+		Log:        lifetime("keep-log", 400, 0, "how `long` people can read what happened to their account and their names"),
+		Listings:   lifetime("keep-listings", 400, market.MinWithdrawn, "how `long` withdrawn listings are kept"),
+		Buyers:     lifetime("keep-buyers", 3*365, 0, "how `long` orders say who the buyer was"),
 	}
 }
 

@@ -224,13 +224,13 @@ func TestRowsLiveAsLongAsIsSaid(t *testing.T) {
 				}
 			}
 		}
-		for table, keep := range lives {
+		for table, lifetime := range lives {
 			insert := rowsOf[table]
 			if insert == nil {
 				t.Errorf("table %s is swept and has no example row: add one to rowsOf in internal/retention/retention_test.go", table)
 				continue
 			}
-			for _, age := range []time.Duration{keep + 3*time.Minute, keep + 2*time.Minute, keep - time.Minute} {
+			for _, age := range []time.Duration{lifetime + 3*time.Minute, lifetime + 2*time.Minute, lifetime - time.Minute} {
 				query, args := insert(now.Add(-age))
 				exec(query, args...)
 			}

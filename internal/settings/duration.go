@@ -15,8 +15,8 @@ type Duration struct {
 	least time.Duration
 }
 
-// Durations defines a [Duration] flag with its default and the least that it may be; 0: anything above zero.
-func Durations(fs *flag.FlagSet, name string, value, least time.Duration, usage string) *Duration {
+// DurationOf defines a [Duration] flag with its default and the least that it may be; 0: anything above zero.
+func DurationOf(fs *flag.FlagSet, name string, value, least time.Duration, usage string) *Duration {
 	d := &Duration{value, least}
 	fs.Var(d, name, usage)
 	return d

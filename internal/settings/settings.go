@@ -237,8 +237,8 @@ func (c *Count) Set(s string) error {
 // A Networks is a flag of comma-separated CIDRs. It is empty by default.
 type Networks []netip.Prefix
 
-// CIDRs defines a [Networks] flag.
-func CIDRs(fs *flag.FlagSet, name, usage string) *Networks {
+// NetworksOf defines a [Networks] flag.
+func NetworksOf(fs *flag.FlagSet, name, usage string) *Networks {
 	n := &Networks{}
 	fs.Var(n, name, usage)
 	return n

@@ -127,10 +127,10 @@ func (s *shop) cpu(b *testing.B) time.Duration {
 }
 
 // A deed is one request of a load, on a line of its worker.
-type deed func(l *loadgen.Line, n int) error
+type deed func(l *loadgen.Conn, n int) error
 
 // order places an order of a name.
-func order(l *loadgen.Line, n int) error {
+func order(l *loadgen.Conn, n int) error {
 	body := fmt.Sprintf(`{"domain":%q,"expected_price":9900,"currency":"USD","buyer":{"email":"buyer@mail.example"}}`, lot(n))
 	a, err := l.Do("POST", loadgen.Root+"/orders", body, uuid.NewString())
 	if err == nil && a.Status != 201 {
@@ -139,7 +139,7 @@ func order(l *loadgen.Line, n int) error {
 	return err
 }
 
-func availability(l *loadgen.Line, _ int) error {
+func availability(l *loadgen.Conn, _ int) error {
 	a, err := l.Do("GET", loadgen.Root+"/availability?domain="+lot(0), "", "")
 	if err == nil && (a.Status != 200 || !bytes.Contains(a.Body, []byte(`"available":true`))) {
 		err = fmt.Errorf("GET /availability: %d %s", a.Status, a.Body)
@@ -158,7 +158,7 @@ func (s *shop) load(b *testing.B, workers, rate int, do deed) {
 		numbers <- n
 	}
 	close(numbers)
-	lines := make([]*loadgen.Line, workers)
+	lines := make([]*loadgen.Conn, workers)
 	for i := range lines {
 		l, err := loadgen.Dial(s.addr, s.by)
 		if err != nil {

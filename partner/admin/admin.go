@@ -50,8 +50,8 @@ func New(db *store.DB, keys *seal.Keys, now func() time.Time, name string) *Oper
 	return o
 }
 
-// Because gives a reason, for the audit log, to what is done without one of its own.
-func (o *Operator) Because(reason string) *Operator {
+// WithReason gives a reason, for the audit log, to what is done without one of its own.
+func (o *Operator) WithReason(reason string) *Operator {
 	o.by.Reason = reason
 	return o
 }
@@ -338,9 +338,9 @@ func (o *Operator) Order(ctx context.Context, id string) (sale.Order, error) {
 	return o.services.Sales.Order(ctx, sale.Party{}, id)
 }
 
-// Act does an action to an order of any partner, by the partner's clock. It fails with [fault.NotFound], and with
+// Transition does an action to an order of any partner, by the partner's clock. It fails with [fault.NotFound], and with
 // [fault.Conflict] when the order does not allow it as it stands.
-func (o *Operator) Act(ctx context.Context, id string, a sale.Action, reason string) (acted sale.Order, err error) {
+func (o *Operator) Transition(ctx context.Context, id string, a sale.Action, reason string) (acted sale.Order, err error) {
 	before, err := o.Order(ctx, id)
 	if err != nil {
 		return sale.Order{}, err

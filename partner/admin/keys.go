@@ -68,8 +68,8 @@ func (o *Operator) KeyUses(ctx context.Context) ([]KeyUse, error) {
 	return all, nil
 }
 
-// FollowKeys has the file read again, where the key with the id must stand first now.
-func (o *Operator) FollowKeys(id seal.ID) error {
+// ReloadKeys has the file read again, where the key with the id must stand first now.
+func (o *Operator) ReloadKeys(id seal.ID) error {
 	o.keys.Refresh()
 	if got := o.keys.IDs()[0]; got != id {
 		return fmt.Errorf("key %s seals, not %s: the file was changed by somebody else", got, id)

@@ -30,10 +30,10 @@ var (
 	seedPrices   = []int64{4_900, 9_900, 14_900, 29_500, 49_900, 99_500, 145_000, 249_000, 495_000, 1_250_000}
 )
 
-// Sample is a domain of the sandbox inventory, and SampleCents its price in cents of USD.
+// SampleDomain is a domain of the sandbox inventory, and SamplePriceCents its price in cents of USD.
 const (
-	Sample      = "brewhaven.example"
-	SampleCents = 9_900
+	SampleDomain     = "brewhaven.example"
+	SamplePriceCents = 9_900
 )
 
 // SeedCSV returns the inventory of the sandbox as a file for [market.Import]. It is always the same.
@@ -51,8 +51,8 @@ func SeedCSV() string {
 			if h.Sum32()%7 == 3 {
 				currency = "EUR"
 			}
-			if domain == Sample {
-				price, currency = SampleCents, "USD"
+			if domain == SampleDomain {
+				price, currency = SamplePriceCents, "USD"
 			}
 			floor := price * 8 / 10
 			_ = w.Write([]string{

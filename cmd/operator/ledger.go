@@ -151,7 +151,7 @@ func showDeliveries(ctx context.Context, p *program, _ []string) error {
 	}
 	all, _, err := op.Deliveries(ctx, p.partner, env, event.DeliveryFilter{Status: event.Status(p.status), Limit: p.limit})
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	return p.print(all, func(w io.Writer) {
 		fmt.Fprintln(w, "delivery\tevent\ttype\tstatus\tattempts\tnext")
@@ -169,7 +169,7 @@ func redeliver(ctx context.Context, p *program, args []string) error {
 	}
 	delivery, err := op.Redeliver(ctx, p.partner, env, args[0])
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	return p.print(delivery, func(w io.Writer) { fmt.Fprintf(w, "delivery\t%s\nstatus\t%s\n", delivery.ID, delivery.Status) })
 }

@@ -20,11 +20,11 @@ var programs = strings.Fields(`
 	server-key-file service-bp signup since smtp status status-code subject timestamp tld tools trusted-proxies url version
 	webhook-allow-private webhook-secret`)
 
-// others are variables that are no flags.
-var others = []string{"NAMEWHARF_TOKEN", "NAMEWHARF_SERVER_KEYS", "NAMEWHARF_PARTNER_KEYS", "NAMEWHARF_PARTNER_SECRET", "NAMEWHARF_WEBHOOK_SECRET"}
+// secretVariables are variables that are no flags.
+var secretVariables = []string{"NAMEWHARF_TOKEN", "NAMEWHARF_SERVER_KEYS", "NAMEWHARF_PARTNER_KEYS", "NAMEWHARF_PARTNER_SECRET", "NAMEWHARF_WEBHOOK_SECRET"}
 
-// forTests begins the variables of our own tests, which programs inherit from them.
-const forTests = Prefix + "TEST_"
+// testPrefix begins the variables of our own tests, which programs inherit from them.
+const testPrefix = Prefix + "TEST_"
 
 // Known reports whether a flag of one of our programs has the name.
 func Known(name string) bool { return slices.Contains(programs, name) }
@@ -32,14 +32,14 @@ func Known(name string) bool { return slices.Contains(programs, name) }
 // CheckEnvironment fails for a variable of an environment, given as NAME=value, that begins with [Prefix] and means nothing
 // to any of our programs: it is misspelt. fs has the flags of this one.
 func CheckEnvironment(fs *flag.FlagSet, environment []string) error {
-	known := slices.Clone(others)
+	known := slices.Clone(secretVariables)
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, variable(f.Name)) })
 	for _, name := range programs {
 		known = append(known, variable(name))
 	}
 	for _, pair := range environment {
 		name, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, Prefix) && !strings.HasPrefix(name, forTests) && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, Prefix) && !strings.HasPrefix(name, testPrefix) && !slices.Contains(known, name) {
 			return fmt.Errorf("the environment variable %s means nothing here%s", name, spelling.DidYouMean(name, known))
 		}
 	}
