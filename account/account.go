@@ -2,7 +2,7 @@
 //
 // A person proves who they are by a password, a passkey, an account at an upstream OpenID provider, or by reading mail
 // at their address. Each way returns an [Account], and the caller starts a session for it. Answers and their timing do
-// not reveal whether an address has an account, except to who has proved to own it.
+// not reveal whether an address has an account, except to a person who has proved to own the address.
 //
 // Passwords are stored as Argon2id hashes, session tokens and one-time tokens as SHA-256. None of them is logged.
 package account
@@ -30,7 +30,7 @@ import (
 type Account struct {
 	ID       string
 	Email    string    // lower case, the domain in A-label form
-	Verified bool      // the person was shown to read mail at Email
+	Verified bool      // the person has proved to receive mail at Email
 	Created  time.Time // UTC
 	Disabled time.Time // when the operator disabled it; zero: it may sign in
 }
@@ -38,14 +38,14 @@ type Account struct {
 // A Mode says who may sign up.
 type Mode string
 
-// The modes.
+// The sign-up modes.
 const (
 	Open   Mode = "open"   // anyone
 	Invite Mode = "invite" // with an invitation from the operator
 	Closed Mode = "closed" // the operator creates accounts
 )
 
-// ParseMode reads a mode as a flag has it.
+// ParseMode parses the value of a flag.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case Open, Invite, Closed:
@@ -54,10 +54,10 @@ func ParseMode(s string) (Mode, error) {
 	return "", errors.New("the sign-up mode must be open, invite or closed")
 }
 
-// Config is what accounts need. DB and BaseURL are required.
+// Config configures [New]. DB and BaseURL are required.
 type Config struct {
 	DB      *store.DB
-	Keys    store.Sealer     // seal what browsers bring back; the same in all processes. Nil: of this process alone
+	Keys    store.Sealer     // seal the state that browsers hold; all processes share them. Nil: random keys of this process
 	BaseURL string           // prefix of links, and the origin of passkeys; https unless on loopback
 	Now     func() time.Time // nil: time.Now
 	Signup  Mode             // empty: Open
@@ -66,12 +66,12 @@ type Config struct {
 	HTTP    *http.Client     // towards upstream providers; nil: a client with limits
 	Logger  *slog.Logger     // nil: nothing is logged
 
-	// VerifyFirst refuses a password until the person has followed the link in the mail. Without it an address can be
-	// taken, though not used for more than a name, by who does not own it.
+	// VerifyFirst refuses a sign-in by password until the person has followed the link in the mail. Without it, anyone
+	// can sign up with the address of somebody else.
 	VerifyFirst bool
 
-	// Hashers is how many passwords are hashed at once, 19 MiB each; 0: 2, which the collector lets grow to about
-	// twice as many blocks, and which is some 80 sign-ins a second.
+	// Hashers is how many passwords are hashed at once, 19 MiB each; 0: 2, some 80 sign-ins a second. Uncollected
+	// garbage takes about as much memory again.
 	Hashers int
 
 	Unlimited bool // no throttle on sign-in and no quota on mail: for tests on loopback
@@ -79,16 +79,16 @@ type Config struct {
 	// Audit records, in the transaction of the change, what the operator does to accounts; nil: not recorded.
 	Audit Auditor
 
-	// OnDelete is called in the transaction in which an account is removed, so that what others keep about it goes too. It
-	// fails with [fault.Conflict] where something under way needs the account, which then stays. It may be nil.
+	// OnDelete is called in the transaction that removes an account, so that other packages remove their data about it. It
+	// fails with [fault.Conflict] if something in progress needs the account, which then stays. It may be nil.
 	OnDelete func(ctx context.Context, tx store.Tx, accountID string) error
 
-	// Holds reports whether an account holds something for which it is kept although its address was never confirmed,
-	// such as a name. It may be nil.
+	// Holds reports whether an unconfirmed account holds something, such as a name, and so must not be removed. It may be
+	// nil.
 	Holds func(ctx context.Context, tx store.Tx, accountID string) (bool, error)
 
-	// OnRevokeAll is called in the transaction in which all sessions of an account end because its credentials
-	// changed, so that what was granted with them ends too. It may be nil.
+	// OnRevokeAll is called in the transaction that ends all sessions of an account because its credentials changed, so
+	// that its grants end too. It may be nil.
 	OnRevokeAll func(ctx context.Context, tx store.Tx, accountID string) error
 }
 
@@ -152,7 +152,7 @@ func New(ctx context.Context, cfg Config) (*Accounts, error) {
 	return a, nil
 }
 
-// complete checks a configuration and fills in what is left to us.
+// complete checks a configuration and fills in the defaults.
 func (c Config) complete() (Config, *url.URL, error) {
 	base, err := parseBase(c.BaseURL)
 	if err != nil {
@@ -181,8 +181,7 @@ func (c Config) complete() (Config, *url.URL, error) {
 	return c, base, nil
 }
 
-// Close finishes the mail and the log entries that are under way, for at most some seconds, and stops the workers.
-// Nothing may be called after it.
+// Close finishes the queued mail and log entries, for at most 5 seconds, and stops the workers. Call nothing after it.
 func (a *Accounts) Close() {
 	a.mailQueue.close()
 	a.logQueue.close()
@@ -215,8 +214,8 @@ func (a *Accounts) Account(ctx context.Context, id string) (Account, error) {
 	return row.Account, err
 }
 
-// Find returns the account with the e-mail address. It fails with [fault.NotFound]; it is for the operator, since a
-// visitor must not learn who has an account.
+// Find returns the account with the e-mail address. It fails with [fault.NotFound]. Only the operator may use it: a
+// visitor must not learn which addresses have accounts.
 func (a *Accounts) Find(ctx context.Context, email string) (Account, error) {
 	email, err := normalizeEmail(email)
 	if err != nil {

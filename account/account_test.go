@@ -24,7 +24,7 @@ var (
 const passphrase = "seven brave otters"
 
 // cheap is a cost for tests that are about something else.
-var cheap = cost{memory: 64, time: 1, lanes: 1}
+var cheap = cost{memory: 64, time: 1, parallelism: 1}
 
 // A clock is set by the test.
 type clock struct {

@@ -10,25 +10,24 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Proof shows that who confirms an address is who chose the password of its account: by the secret that signing up
-// left in the browser, [Pending.Browser], or by the password itself. One will do.
+// A Proof shows that the person who confirms an address also chose the password of its account. One of the fields is
+// enough: the secret that sign-up left in the browser, [Pending.Browser], or the password.
 type Proof struct {
 	Browser  string
 	Password string
 }
 
-// errProof asks for a proof where there was none.
+// errProof asks for a [Proof].
 func errProof() error {
-	return fault.Invalid("password", "must be the one that was chosen when the account was made")
+	return fault.Invalid("password", "must be the one that was chosen at sign-up")
 }
 
-// VerifyEmail notes that the person reads mail at the account's address, by a link of that mail. The link alone shows
-// who owns the address, not who set up the account: a stranger may have signed up with it. So it takes a proof that the
-// password was chosen by the same person. Who has none sets a password by [Accounts.ResetPassword] with the same token,
-// which removes what others set up.
+// VerifyEmail confirms the account's address, by the token of a mailed link. The link alone proves who owns the address,
+// not who created the account: a stranger may have signed up with it. So VerifyEmail also needs a [Proof]. A person
+// without one calls [Accounts.ResetPassword] with the same token, which removes the credentials that others set up.
 //
-// It fails with [fault.InvalidToken] on the token, with [fault.Validation] about the password where there is no proof,
-// and with [fault.AuthenticationRequired] on a wrong password, which is slowed down like a sign-in; the token stays good.
+// It fails with [fault.InvalidToken] on a bad token, with [fault.Validation] about the password if there is no proof, and
+// with [fault.AuthenticationRequired] on a wrong password, which is throttled like a sign-in; the token stays valid.
 func (a *Accounts) VerifyEmail(ctx context.Context, token string, by Proof, from netip.Addr) (Account, error) {
 	row, browser, err := a.readToken(ctx, token, toVerify)
 	if err != nil {
@@ -82,31 +81,31 @@ func (a *Accounts) RemovesEarlierCredentials(ctx context.Context, token string) 
 	return err == nil && !row.Verified, err
 }
 
-// sameBrowser reports whether the secret is the one that was given to the browser with the digest.
+// sameBrowser reports whether the secret has the digest that is stored for the browser.
 func sameBrowser(digested []byte, secret string) bool {
 	return len(digested) > 0 && wellFormed(secret, browserPrefix) && subtle.ConstantTimeCompare(digested, digest(secret)) == 1
 }
 
-// A Reset is how a person sets a password by a link in a mail.
+// A Reset sets a password by a mailed link.
 type Reset struct {
 	Token    string // of a link to [ResetPath], or of one to [VerifyPath] while the address is not verified
 	Password string
 
-	// KeepOthers leaves the passkeys and linked identities in place. Who resets a password because a stranger got in
-	// must not leave it so: the stranger may have added some.
+	// KeepOthers leaves the passkeys and linked identities in place. It is not for a person whose account was taken over:
+	// the attacker may have added some.
 	KeepOthers bool
 }
 
 // ResetPassword sets the password of a link's account and ends all its sessions and grants; it removes the passkeys and
-// linked identities unless they are to be kept. On an account that was not verified everything that was set up before
-// goes. The token is used up only if the password will do. It fails with [fault.InvalidToken], or [fault.Validation]
-// about the password.
+// linked identities unless [Reset.KeepOthers] is set. It verifies an unverified account and removes all credentials set
+// up before. The token is used up only if the password is accepted. It fails with [fault.InvalidToken], or with
+// [fault.Validation] about the password.
 func (a *Accounts) ResetPassword(ctx context.Context, r Reset, from netip.Addr) (Account, error) {
 	row, _, err := a.readToken(ctx, r.Token, toReset, toVerify)
 	if err != nil {
 		return Account{}, err
 	}
-	hash, err := a.hashNew(ctx, row.Email, r.Password, from) // not before the token was looked at: strangers would have it for nothing
+	hash, err := a.hashNew(ctx, row.Email, r.Password, from) // after the token was checked, so that strangers cannot make the server hash
 	if err != nil {
 		return Account{}, err
 	}
@@ -142,7 +141,7 @@ func (a *Accounts) ResetPassword(ctx context.Context, r Reset, from netip.Addr) 
 	return account, nil
 }
 
-// removeOthers removes what signs in to an account beside its password.
+// removeOthers removes the passkeys and linked identities of an account.
 func removeOthers(ctx context.Context, tx store.Tx, accountID string) error {
 	err := each(ctx, tx, accountID,
 		`DELETE FROM account_passkeys WHERE account_id = $1`,
@@ -154,8 +153,8 @@ func removeOthers(ctx context.Context, tx store.Tx, accountID string) error {
 }
 
 // readToken returns the account of a one-time token and, if it is bound to a browser, the digest of the browser's secret.
-// It does not use the token up. It fails with [fault.InvalidToken], also on a token to verify an address that is used for something
-// else once the address is verified.
+// It does not use the token up. It fails with [fault.InvalidToken], also on a verification token that is used for
+// something else once the address is verified.
 func (a *Accounts) readToken(ctx context.Context, token string, purposes ...purpose) (row accountRow, browser []byte, err error) {
 	if !wellFormed(token, oneTimePrefix) {
 		return accountRow{}, nil, errLink()

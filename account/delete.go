@@ -10,9 +10,9 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// A Record is the stored data of an account for the export, without its security log, which [Accounts.LogAfter] reads.
-// Names and apps are exported by their own packages.
-type Record struct {
+// ExportData is the stored data of an account, without its security log, which [Accounts.LogAfter] reads. Other packages
+// export names and apps.
+type ExportData struct {
 	Account     Account
 	HasPassword bool
 	Sessions    []Session
@@ -20,34 +20,34 @@ type Record struct {
 	Identities  []Identity
 }
 
-// Export returns what is kept about the account of a session that [Accounts.StepUp] lets pass, and notes that in its
-// security log.
-func (a *Accounts) Export(ctx context.Context, s Session, from netip.Addr) (r Record, err error) {
+// Export returns the data of a session's account and records that in the security log. The session must pass
+// [Accounts.StepUp].
+func (a *Accounts) Export(ctx context.Context, s Session, from netip.Addr) (r ExportData, err error) {
 	if err := a.StepUp(s); err != nil {
-		return Record{}, err
+		return ExportData{}, err
 	}
 	if err := a.Record(ctx, Entry{AccountID: s.AccountID, What: DataExported, From: from}); err != nil {
-		return Record{}, err
+		return ExportData{}, err
 	}
 	row, err := a.find(ctx, "id", s.AccountID)
 	if err != nil {
-		return Record{}, err
+		return ExportData{}, err
 	}
 	r.Account, r.HasPassword = row.Account, row.password != ""
 	if r.Sessions, err = a.Sessions(ctx, s.AccountID); err != nil {
-		return Record{}, err
+		return ExportData{}, err
 	}
 	if r.Passkeys, err = a.Passkeys(ctx, s.AccountID); err != nil {
-		return Record{}, err
+		return ExportData{}, err
 	}
 	if r.Identities, err = a.Identities(ctx, s.AccountID); err != nil {
-		return Record{}, err
+		return ExportData{}, err
 	}
 	return r, nil
 }
 
-// LogAfter returns the entries of an account's security log after the one given, the earliest first, at most 500. It
-// starts at the first one after the zero Entry.
+// LogAfter returns up to limit entries, at most 500, of an account's security log that follow the entry after, the earliest
+// first. The zero Entry starts at the first.
 func (a *Accounts) LogAfter(ctx context.Context, accountID string, after Entry, limit int) (entries []Entry, err error) {
 	err = a.db.Read(ctx, func(tx store.Tx) error {
 		entries, err = scanLog(ctx, tx, accountID, `AND (at, id) > ($2, $3) ORDER BY at, id LIMIT $4`,
@@ -60,9 +60,9 @@ func (a *Accounts) LogAfter(ctx context.Context, accountID string, after Entry, 
 	return entries, nil
 }
 
-// Delete removes the account of a session that [Accounts.StepUp] lets pass, with its sessions, passkeys, identities and
-// security log, and with what [Config.OnDelete] removes, all or nothing. The address may sign up again. It fails with
-// [fault.Conflict] where something under way needs the account.
+// Delete removes the account of a session, which must pass [Accounts.StepUp], in one transaction: its sessions, passkeys,
+// identities, security log, and what [Config.OnDelete] removes. The address may sign up again. It fails with
+// [fault.Conflict] if something in progress needs the account.
 func (a *Accounts) Delete(ctx context.Context, s Session) error {
 	if err := a.StepUp(s); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (a *Accounts) Delete(ctx context.Context, s Session) error {
 	return nil
 }
 
-// remove removes an account and all that hangs on it.
+// remove removes an account and all its data.
 func (a *Accounts) remove(ctx context.Context, tx store.Tx, accountID string) error {
 	if a.cfg.OnDelete != nil {
 		if err := a.cfg.OnDelete(ctx, tx, accountID); err != nil {
@@ -96,8 +96,8 @@ func (a *Accounts) remove(ctx context.Context, tx store.Tx, accountID string) er
 	return nil
 }
 
-// UnconfirmedLife is how long an account whose address was never confirmed is kept after anybody last signed in to it,
-// where [Config.VerifyFirst] asks for that. One that holds something stays, see [Config.Holds].
+// UnconfirmedLife is how long after its last sign-in an account with an unconfirmed address is removed, if
+// [Config.VerifyFirst] is set. One that holds something stays, see [Config.Holds].
 const UnconfirmedLife = 7 * 24 * time.Hour
 
 // UnconfirmedRetention is the retention rule of accounts whose [UnconfirmedLife] is over. It is not part of [Retention]
@@ -155,7 +155,7 @@ func (a *Accounts) holds(ctx context.Context, tx store.Tx, accountID string) (bo
 	return a.cfg.Holds(ctx, tx, accountID)
 }
 
-// removeUnconfirmed removes an account unless it is in use since it was looked for.
+// removeUnconfirmed removes an account unless it has been used since planUnconfirmedSweep found it.
 func (a *Accounts) removeUnconfirmed(ctx context.Context, tx store.Tx, accountID string, over time.Time) (removed bool, err error) {
 	still, err := unconfirmed(ctx, tx, over, `AND id = $4`, accountID)
 	if err != nil || len(still) == 0 {
@@ -167,8 +167,8 @@ func (a *Accounts) removeUnconfirmed(ctx context.Context, tx store.Tx, accountID
 	return true, a.remove(ctx, tx, accountID)
 }
 
-// unconfirmed reads accounts that were never confirmed and to which nobody has signed in since their life was over; which
-// of them, says the rest of the query with the binds from $4 on. One with a link that is still good is not among them.
+// unconfirmed reads the unconfirmed accounts without a sign-in after over and without a valid link. The rest of the query
+// selects among them, with the binds from $4 on.
 func unconfirmed(ctx context.Context, tx store.Tx, over time.Time, rest string, args ...any) ([]accountRow, error) {
 	return store.Collect(ctx, tx, scanAccount, `
 		SELECT `+accountColumns+` FROM accounts a

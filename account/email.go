@@ -13,10 +13,9 @@ const (
 	maxLocal = 64
 )
 
-// normalizeEmail returns the one spelling under which an address is kept: lower case, the domain in A-label form. The
-// local part is a dot-atom in ASCII (RFC 5322, section 3.2.3): quoted parts, comments and addresses by IP number are
-// refused, and with them whatever could break a mail's header. That some servers tell "A" from "a" in a local part is
-// not honoured: two people who differ in nothing else would be one mistake apart.
+// normalizeEmail returns the canonical form of an address: lower case, the domain in A-label form. The local part is a
+// dot-atom in ASCII (RFC 5322, section 3.2.3): quoted parts, comments and IP addresses are refused, so nothing can break
+// a mail's header. A local part is case-insensitive here, although RFC 5321 permits servers to distinguish case.
 func normalizeEmail(s string) (string, error) {
 	local, domain, found := strings.Cut(strings.TrimSpace(s), "@")
 	if !found || local == "" || domain == "" {

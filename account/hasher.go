@@ -16,21 +16,21 @@ import (
 
 // A cost is what one hash takes.
 type cost struct {
-	memory uint32 // KiB
-	time   uint32 // passes
-	lanes  uint8
+	memory      uint32 // KiB
+	time        uint32 // passes
+	parallelism uint8
 }
 
-// fullCost is Argon2id with 19 MiB, two passes and one lane, as OWASP's password storage guide has it.
-var fullCost = cost{memory: 19 * 1024, time: 2, lanes: 1}
+// fullCost is Argon2id with 19 MiB, two passes and a parallelism of 1, as OWASP's Password Storage Cheat Sheet recommends.
+var fullCost = cost{memory: 19 * 1024, time: 2, parallelism: 1}
 
 const (
 	hashSize = 32
 	saltSize = 16
 )
 
-// Limits of hashing. A block of 19 MiB becomes garbage with every hash, and the collector allows about as much garbage
-// as there is memory in use: with two at once many sign-ins stay far below 200 MB.
+// defaultHashers limits memory: each hash leaves 19 MiB of garbage, and the garbage collector lets the heap double. Two at
+// once stay far below 200 MB.
 const defaultHashers = 2
 
 // A hasher hashes and compares passwords, few at a time.
@@ -49,7 +49,7 @@ func newHasher(slots int, c cost) *hasher {
 	}
 }
 
-// hash returns the PHC string of a password, for somebody at the address. It waits for a slot.
+// hash returns the PHC string of a password, for a client at the address from. It waits for a slot.
 func (h *hasher) hash(ctx context.Context, password string, from netip.Addr) (string, error) {
 	release, err := h.slots.acquire(ctx, from)
 	if err != nil {
@@ -77,10 +77,10 @@ func (h *hasher) matches(hash, password string) (bool, error) {
 // key computes the hash.
 func (h *hasher) key(password string, p phc, size int) []byte {
 	h.runs.Add(1)
-	return argon2.IDKey([]byte(password), p.salt, p.time, p.memory, p.lanes, uint32(size))
+	return argon2.IDKey([]byte(password), p.salt, p.time, p.memory, p.parallelism, uint32(size))
 }
 
-// outdated reports whether a hash has other costs than a hash made today.
+// outdated reports whether a hash has other costs than the current ones.
 func (h *hasher) outdated(hash string) bool {
 	p, err := decodeHash(hash)
 	return err == nil && p.cost != h.cost
@@ -95,7 +95,7 @@ type phc struct {
 // String is $argon2id$v=19$m=19456,t=2,p=1$salt$key.
 func (p phc) String() string {
 	b64 := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.time, p.lanes, b64(p.salt), b64(p.key))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.time, p.parallelism, b64(p.salt), b64(p.key))
 }
 
 var errHash = errors.New("a stored password hash is malformed")
@@ -123,7 +123,7 @@ func decodeHash(s string) (phc, error) {
 		case 1:
 			p.time = uint32(n)
 		case 2:
-			p.lanes = uint8(n)
+			p.parallelism = uint8(n)
 		}
 	}
 	var err, err2 error

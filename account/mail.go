@@ -19,7 +19,7 @@ type Mailer interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// LogMail writes mail to the log, links included, where no mail server is configured. Who reads the log can sign in as
+// LogMail writes mail to the log, links included, for a server without a mail server. A reader of the log can sign in as
 // any user until the links expire.
 func LogMail(l *slog.Logger) Mailer { return logMail{l} }
 
@@ -80,7 +80,7 @@ func (a *Accounts) RequestVerification(ctx context.Context, accountID string) er
 }
 
 // RequestLink mails a sign-in link to the address, if it has an account; the answer is the same if not.
-// It fails with [fault.Validation] on what is no address, and [fault.RateLimited].
+// It fails with [fault.Validation] on a malformed address, and with [fault.RateLimited].
 func (a *Accounts) RequestLink(_ context.Context, email string, from netip.Addr) error {
 	return a.requestMail(email, from, signInMail)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Filter chooses accounts for the operator. Fields that are zero choose all.
+// A Filter selects accounts for the operator. Zero fields select all.
 type Filter struct {
 	Email    string // a part of the address, in any case
 	Active   bool   // only those that are not disabled
 	Disabled bool   // only those that are
-	Limit    int    // at most so many; 1 to [MaxListed]
+	Limit    int    // 1 to [MaxListed]
 }
 
 // MaxListed is how many accounts [Accounts.List] returns at most.
 const MaxListed = 1000
 
-// escapeLike keeps what is searched for from being a pattern.
+// escapeLike escapes the wildcards of LIKE.
 var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // List returns accounts, the newest first. It fails with [fault.Validation].
@@ -55,8 +55,8 @@ func (a *Accounts) List(ctx context.Context, f Filter) ([]Account, error) {
 	return all, nil
 }
 
-// Disable ends all sessions, links and grants of an account and refuses its sign-ins from then on, each with the answer that
-// wrong credentials get. An account that is disabled stays so. It fails with [fault.NotFound].
+// Disable ends all sessions, links and grants of an account and refuses its sign-ins with the answer for wrong credentials.
+// It is idempotent. It fails with [fault.NotFound].
 func (a *Accounts) Disable(ctx context.Context, id string) error {
 	err := a.db.Tx(ctx, func(tx store.Tx) error {
 		row, err := a.mustFind(ctx, tx, id)
@@ -101,8 +101,8 @@ func (a *Accounts) Enable(ctx context.Context, id string) error {
 	return nil
 }
 
-// Remove is [Accounts.Delete] by the operator, without a session and without a mail. It fails with [fault.NotFound], and with
-// [fault.Conflict] where something under way needs the account.
+// Remove is [Accounts.Delete] by the operator, without a session and without a mail. It fails with [fault.NotFound], and
+// with [fault.Conflict] if something in progress needs the account.
 func (a *Accounts) Remove(ctx context.Context, id string) error {
 	err := a.db.Tx(ctx, func(tx store.Tx) error {
 		if _, err := a.mustFind(ctx, tx, id); err != nil {

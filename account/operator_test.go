@@ -32,11 +32,11 @@ func TestDisabledAccount(t *testing.T) {
 		must(t, "a link", err)
 		link := tokenIn(t, address, LinkPath, TokenParameter)
 		_, wrong := r.SignIn(ctx, who.Email, "not the password", home)
-		before := revoked
+		existed := revoked
 
 		must(t, "disable", r.Disable(ctx, who.ID))
 		must(t, "disable again", r.Disable(ctx, who.ID))
-		want(t, "ends of grants", revoked-before, 1)
+		want(t, "ends of grants", revoked-existed, 1)
 		_, err = r.Session(ctx, token)
 		wantCode(t, "the session of before", err, fault.AuthenticationRequired)
 		_, err = r.SignIn(ctx, who.Email, passphrase, home)

@@ -23,13 +23,13 @@ const (
 	maxResponse    = 64 << 10 // bytes of what a browser sends back
 )
 
-// Kinds of flows with passkeys.
+// Kinds of passkey flows.
 const (
 	registering = "passkey registration"
 	assertion   = "passkey sign-in"
 )
 
-// A Passkey is a key pair of which the private half is in the person's device or password manager.
+// A Passkey is a key pair whose private key is in the person's device or password manager.
 type Passkey struct {
 	ID      string
 	Name    string // given by the person
@@ -38,8 +38,8 @@ type Passkey struct {
 	Synced  bool      // the device may copy it to others
 }
 
-// relyingParty is what passkeys are bound to: the host of the base URL, of which WebAuthn asks that it be a name. On an
-// IP address there are no passkeys, and it is nil.
+// relyingParty returns the WebAuthn relying party, whose ID is the host of the base URL. It is nil for an IP address, which
+// WebAuthn does not permit.
 func relyingParty(base *url.URL) (*webauthn.WebAuthn, error) {
 	if _, err := netip.ParseAddr(base.Hostname()); err == nil {
 		return nil, nil
@@ -57,8 +57,8 @@ func relyingParty(base *url.URL) (*webauthn.WebAuthn, error) {
 	})
 }
 
-// PasskeysWork reports whether there are passkeys here: the base URL needs a host name, and browsers then https, except
-// on localhost.
+// PasskeysWork reports whether passkeys are available: the base URL needs a host name. Browsers also need https, except on
+// localhost.
 func (a *Accounts) PasskeysWork() bool { return a.passkeys != nil }
 
 func errNoPasskeys() error {
@@ -80,9 +80,9 @@ func (p *passkeyUser) WebAuthnName() string                       { return p.Ema
 func (p *passkeyUser) WebAuthnDisplayName() string                { return p.Email }
 func (p *passkeyUser) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
 
-// BeginRegister begins to add a passkey to the account of a session that [Accounts.StepUp] lets pass. Options is PublicKeyCredentialCreationOptions as JSON in a member
-// "publicKey", for the browser's navigator.credentials.create; flow is for [Accounts.FinishRegister] and stays good for
-// ten minutes. It may go to the browser, which cannot read it.
+// BeginRegister begins to add a passkey to the account of a session, which must pass [Accounts.StepUp]. Options is
+// PublicKeyCredentialCreationOptions as JSON in a member "publicKey", for the browser's navigator.credentials.create; flow
+// is for [Accounts.FinishRegister], within ten minutes. The browser may hold the flow, which is encrypted.
 func (a *Accounts) BeginRegister(ctx context.Context, s Session) (options json.RawMessage, flow string, err error) {
 	if a.passkeys == nil {
 		return nil, "", errNoPasskeys()
@@ -119,9 +119,9 @@ func (a *Accounts) begin(context []byte, options any, data *webauthn.SessionData
 	return text, sealed, err
 }
 
-// FinishRegister adds the passkey that the browser made: response is the credential as JSON. The name is the person's
-// word for it. It fails with [fault.InvalidToken] on a flow that is not of this account, or old, or used, and with
-// [fault.Validation] on a response that does not fit.
+// FinishRegister adds the passkey that the browser made: response is the credential as JSON; the person chose the name. It
+// fails with [fault.InvalidToken] on a flow that is expired, used or of another account, and with [fault.Validation] on a
+// response that does not match.
 func (a *Accounts) FinishRegister(ctx context.Context, accountID, flow string, response []byte, name string, from netip.Addr) (Passkey, error) {
 	if a.passkeys == nil {
 		return Passkey{}, errNoPasskeys()
@@ -167,7 +167,7 @@ func (a *Accounts) FinishRegister(ctx context.Context, accountID, flow string, r
 	return key, nil
 }
 
-// BeginLogin begins a sign-in by passkey, without asking who it is: the device offers what it has. Options is
+// BeginLogin begins a sign-in by a discoverable passkey: the device offers the passkeys it has. Options is
 // PublicKeyCredentialRequestOptions as JSON in a member "publicKey", for navigator.credentials.get; flow is for
 // [Accounts.FinishLogin].
 func (a *Accounts) BeginLogin(context.Context) (options json.RawMessage, flow string, err error) {
@@ -182,8 +182,8 @@ func (a *Accounts) BeginLogin(context.Context) (options json.RawMessage, flow st
 }
 
 // FinishLogin returns the account whose passkey signed; the caller starts a session for it. It fails with
-// [fault.InvalidToken] on a flow that is old or used, and with [fault.AuthenticationRequired] on anything else that is
-// not right: an unknown passkey, a wrong signature, no user verification, a counter that went back.
+// [fault.InvalidToken] on a flow that is expired or used, and with [fault.AuthenticationRequired] on an unknown passkey, a
+// wrong signature, missing user verification, or a signature counter that went back.
 func (a *Accounts) FinishLogin(ctx context.Context, flow string, response []byte, from netip.Addr) (Account, error) {
 	if a.passkeys == nil {
 		return Account{}, errNoPasskeys()
@@ -245,8 +245,8 @@ func (a *Accounts) Passkeys(ctx context.Context, accountID string) ([]Passkey, e
 	return keys, nil
 }
 
-// RemovePasskey removes a passkey from the account of a session that [Accounts.StepUp] lets pass. It fails with
-// [fault.NotFound], and with [fault.Conflict] where it is the last means of signing in, see [Warned].
+// RemovePasskey removes a passkey from the account of a session, which must pass [Accounts.StepUp]. It fails with
+// [fault.NotFound], and with [fault.Conflict] if it is the last way to sign in, see [Warned].
 func (a *Accounts) RemovePasskey(ctx context.Context, s Session, id string, warned Warned, from netip.Addr) error {
 	none := fault.New(fault.NotFound, "there is no such passkey")
 	if err := a.StepUp(s); err != nil {
@@ -335,7 +335,7 @@ func insertPasskey(ctx context.Context, tx store.Tx, accountID string, k Passkey
 	return err
 }
 
-// touchPasskey stores the counter and flags that the passkey has now.
+// touchPasskey stores the current counter and flags of a passkey.
 func touchPasskey(ctx context.Context, tx store.Tx, accountID string, c *webauthn.Credential, now time.Time) error {
 	record, err := json.Marshal(c)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// Limits of a password (NIST SP 800-63B, section 3.1.1.2): no rules of composition, nothing that expires.
+// Limits of a password. There are no composition rules, and passwords do not expire (NIST SP 800-63B, section 3.1.1.2).
 const (
 	minPassword = 8    // characters
 	maxPassword = 1024 // bytes
@@ -21,7 +21,7 @@ const (
 //go:embed common.txt
 var commonText string
 
-// isCommon holds the most common passwords.
+// isCommon is the set of the most common passwords.
 var isCommon = func() map[string]bool {
 	m := map[string]bool{}
 	for line := range strings.Lines(commonText) {
@@ -30,10 +30,10 @@ var isCommon = func() map[string]bool {
 	return m
 }()
 
-// normalizePassword makes one password of the ways in which keyboards encode it (NIST SP 800-63B asks for NFC or NFKC).
+// normalizePassword normalizes to NFC, since keyboards encode one character differently (NIST SP 800-63B, section 3.1.1.2).
 func normalizePassword(s string) string { return norm.NFC.String(s) }
 
-// checkPassword says whether a new password will do for the account of the address. It is normalized.
+// checkPassword refuses an unsuitable new password, which is normalized, for the account of the address.
 func checkPassword(email, password string) error {
 	folded := strings.ToLower(password)
 	local, _, _ := strings.Cut(email, "@")
@@ -44,7 +44,7 @@ func checkPassword(email, password string) error {
 		return fault.Invalid("password", "must be at least %d characters", minPassword)
 	case len(password) > maxPassword:
 		return fault.Invalid("password", "must be at most %d bytes", maxPassword)
-	case isCommon[folded], oneStep(folded):
+	case isCommon[folded], isSequence(folded):
 		return fault.Invalid("password", "is too common; choose another")
 	case folded == email, folded == local:
 		return fault.Invalid("password", "must not be your e-mail address")
@@ -52,8 +52,8 @@ func checkPassword(email, password string) error {
 	return nil
 }
 
-// oneStep reports whether a password repeats one character, or counts up or down, such as 23456789.
-func oneStep(s string) bool {
+// isSequence reports whether a password repeats one character, or counts up or down, such as 23456789.
+func isSequence(s string) bool {
 	runes := []rune(s)
 	if len(runes) < 2 {
 		return true
@@ -70,7 +70,7 @@ func oneStep(s string) bool {
 	return true
 }
 
-// hashNew checks a new password and hashes it, for somebody at the address.
+// hashNew checks a new password and hashes it, for a client at the address from.
 func (a *Accounts) hashNew(ctx context.Context, email, password string, from netip.Addr) (string, error) {
 	if len(password) > maxPassword {
 		return "", fault.Invalid("password", "must be at most %d bytes", maxPassword)

@@ -139,19 +139,19 @@ func TestUnknownAndKnownAccountsCostTheSame(t *testing.T) {
 		{"empty password, none stored", func() error { _, err := r.SignIn(ctx, "bare@names.example", "", home); return err }, 1},
 	}
 	for _, a := range attempts {
-		before := r.hasher.runs.Load()
+		existed := r.hasher.runs.Load()
 		err := a.try()
 		if !fault.Is(err, fault.AuthenticationRequired) || err.Error() != errCredentials().Error() {
 			t.Errorf("%s: got %v, want %v", a.name, err, errCredentials())
 		}
-		want(t, a.name+": computations of Argon2id", r.hasher.runs.Load()-before, a.cost)
+		want(t, a.name+": computations of Argon2id", r.hasher.runs.Load()-existed, a.cost)
 	}
 
 	for _, email := range []string{"ada@names.example", "new@names.example"} {
-		before := r.hasher.runs.Load()
+		existed := r.hasher.runs.Load()
 		_, err := r.SignUp(ctx, email, passphrase, "", home)
 		must(t, "sign up", err)
-		want(t, "sign-up of "+email+": computations of Argon2id", r.hasher.runs.Load()-before, 1)
+		want(t, "sign-up of "+email+": computations of Argon2id", r.hasher.runs.Load()-existed, 1)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestOldHashIsRenewedAtSignIn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
-		r.hasher = newHasher(1, cost{memory: 128, time: 1, lanes: 1})
+		r.hasher = newHasher(1, cost{memory: 128, time: 1, parallelism: 1})
 		for range 2 {
 			_, err := r.SignIn(ctx, who.Email, passphrase, home)
 			must(t, "sign in", err)

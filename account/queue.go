@@ -8,11 +8,11 @@ import (
 
 // Limits of background tasks.
 const (
-	queueLength = 1024             // what comes beyond it is dropped
-	mailWorkers = 4                // mails under way at once
+	queueLength = 1024             // further tasks are dropped
+	mailWorkers = 4                // mails sent at once
 	mailTime    = 30 * time.Second // one mail, with its look-up
 	logTime     = 10 * time.Second // one entry in the security log
-	closeTime   = 5 * time.Second  // all that is left at the end
+	closeTime   = 5 * time.Second  // all queued tasks, when the queue closes
 )
 
 // A queue runs tasks in the background, so that the time they take does not show in the answer.
@@ -39,7 +39,7 @@ func newQueue(workers int, limit time.Duration) *queue {
 	return q
 }
 
-// add hands over a task without waiting. It reports false when the queue is full or closed.
+// add queues a task without waiting. It reports false if the queue is full or closed.
 func (q *queue) add(task func(context.Context)) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -54,7 +54,7 @@ func (q *queue) add(task func(context.Context)) bool {
 	}
 }
 
-// close finishes what is in the queue; after closeTime it is cut short.
+// close waits for the queued tasks; after closeTime it cancels them.
 func (q *queue) close() {
 	q.mu.Lock()
 	if !q.closed {

@@ -22,7 +22,7 @@ var (
 
 const (
 	maxSignUps = 10_000 // accounts a day by sign-up, in all
-	siteHosts  = 4      // a /48 may do what so many hosts may
+	siteHosts  = 4      // quota of a /48, in hosts
 	maxBuckets = 64 << 10
 )
 
@@ -45,16 +45,16 @@ func newQuotas() *quotas {
 		day:    ratelimit.PerDayShared("accounts", maxSignUps),
 	}
 	policies := []*ratelimit.Policy{l.mailTo}
-	for _, y := range []ratelimit.Layers{l.signUps, l.sessions, l.mailFrom} {
-		policies = append(policies, y.Policies()...)
+	for _, both := range []ratelimit.Layers{l.signUps, l.sessions, l.mailFrom} {
+		policies = append(policies, both.Policies()...)
 	}
 	l.limiter = ratelimit.New(maxBuckets, time.Now, policies...)
 	return l
 }
 
-// from draws one for a client at the address. It fails with [fault.RateLimited], which says what there were too many of.
-func (l *quotas) from(y ratelimit.Layers, client netip.Addr, what string) error {
-	if refused := l.limiter.Take(l.limiter.Draws(nil, y, client, 1)); refused != nil {
+// from counts one use by a client. It fails with [fault.RateLimited], whose text says "too many" and what.
+func (l *quotas) from(layers ratelimit.Layers, client netip.Addr, what string) error {
+	if refused := l.limiter.Take(l.limiter.Draws(nil, layers, client, 1)); refused != nil {
 		return errTooMany(what, refused.Wait())
 	}
 	return nil
@@ -65,7 +65,7 @@ func (l *quotas) mail(recipient string) bool {
 	return l.limiter.Take([]ratelimit.Draw{{Policy: l.mailTo, Key: l.limiter.Key(recipient), Count: 1}}) == nil
 }
 
-// account draws one account over all processes. It fails with [fault.RateLimited].
+// account counts one account over all processes. It fails with [fault.RateLimited].
 func (l *quotas) account(ctx context.Context, tx store.Tx, client netip.Addr, now time.Time) error {
 	err := l.day.Draw(client, now, func(name string, draw func(time.Time) (time.Time, error)) error {
 		return store.Bucket(ctx, tx, name, draw)

@@ -8,7 +8,7 @@ import (
 
 const accountsKept = "until the person deletes the account; where mail is sent, one that was never confirmed 7 days after the last sign-in, unless it holds a name"
 
-// Retention says how long the rows of this package's tables live. The security log is kept for a while.
+// Retention returns the retention rules of this package's tables; entries of the security log live for the time log.
 func Retention(log time.Duration) []sweep.Rule {
 	return []sweep.Rule{
 		{Table: "accounts", Kept: accountsKept},

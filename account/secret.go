@@ -13,7 +13,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Prefixes of the secrets that people and browsers carry, so that a scanner for leaked secrets knows them.
+// Prefixes of secrets, by which scanners for leaked secrets recognise them.
 const (
 	sessionPrefix = "nw_ss_"
 	oneTimePrefix = "nw_ot_"
@@ -28,14 +28,14 @@ func random(n int) []byte {
 	return b
 }
 
-// newSecret returns a secret and what of it is stored.
+// newSecret returns a secret and the digest that is stored.
 func newSecret(prefix string) (secret string, hash []byte) {
 	secret = prefix + base64.RawURLEncoding.EncodeToString(random(secretSize))
 	return secret, digest(secret)
 }
 
-// digest is what is stored of a secret. A secret of 256 random bits needs neither salt nor stretching, and a look-up by
-// its digest tells by its time nothing that helps to find another.
+// digest returns the SHA-256 that is stored of a secret. A secret of 256 random bits needs neither salt nor stretching, and
+// the timing of a look-up by digest reveals nothing about other secrets.
 func digest(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
@@ -54,7 +54,7 @@ const maxFlow = 8 << 10
 // A flow is the state of a passkey ceremony or of a sign-in at a provider. The browser holds it, sealed, and returns it
 // with the second request, so that unfinished flows take no space in the database.
 type flow[T any] struct {
-	Nonce   []byte    `json:"nonce"` // what makes it usable once
+	Nonce   []byte    `json:"nonce"` // stored when the flow is used, so that it works once
 	Expires time.Time `json:"expires"`
 	Data    T         `json:"data"`
 }
@@ -73,8 +73,8 @@ func sealFlow[T any](keys store.Sealer, context []byte, now time.Time, data T) (
 	return base64.RawURLEncoding.EncodeToString(keys.Seal(plain, context)), nil
 }
 
-// openFlow reads what sealFlow wrote for the context. It fails with [fault.InvalidToken] on anything else, and after
-// the flow's time.
+// openFlow opens a flow that was sealed for the context. It fails with [fault.InvalidToken] on anything else, and on an
+// expired flow.
 func openFlow[T any](keys store.Sealer, context []byte, now time.Time, sealed string) (flow[T], error) {
 	stale := fault.New(fault.InvalidToken, "this attempt was begun too long ago, or in another browser").WithHint("begin again")
 	if len(sealed) > maxFlow {

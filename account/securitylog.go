@@ -9,7 +9,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An Event is a kind of thing that happens to an account.
+// An Event is a kind of entry of the security log.
 type Event string
 
 // The events of the security log.
@@ -26,7 +26,7 @@ const (
 	Claimed          Event = "claimed" // credentials from before the address was proved were removed
 	PasskeyAdded     Event = "passkey_added"
 	PasskeyRemoved   Event = "passkey_removed"
-	PasskeyCloned    Event = "passkey_cloned" // refused: its counter went back
+	PasskeyCloned    Event = "passkey_cloned" // refused: its signature counter went back
 	ProviderLinked   Event = "provider_linked"
 	ProviderUnlinked Event = "provider_unlinked"
 	DataExported     Event = "data_exported"
@@ -59,7 +59,7 @@ var eventTexts = map[Event]string{
 	Enabled:          "The account was enabled again",
 }
 
-// Text is the event in a sentence for the account's owner.
+// Text describes the event to the account's owner.
 func (e Event) Text() string {
 	if text, ok := eventTexts[e]; ok {
 		return text
@@ -73,17 +73,17 @@ type Entry struct {
 	AccountID string
 	At        time.Time // UTC; the last time, when Times is above 1
 	What      Event
-	Detail    string     // the means or the thing, such as "with a passkey" or an app's name; may be empty
-	From      netip.Addr // zero: not known
-	Times     int        // how often within the hour
+	Detail    string     // such as "with a passkey" or an app's name; may be empty
+	From      netip.Addr // of the client; zero: not known
+	Times     int        // how many equal events within an hour the entry counts
 }
 
 const (
 	maxDetail = 200
-	maxLog    = 500 // entries handed out at once
+	maxLog    = 500 // entries returned at once
 )
 
-// Record adds an entry to the security log, for what other packages do to an account. At is set when it is zero.
+// ExportData adds an entry to the security log, for other packages. A zero At is set to now.
 func (a *Accounts) Record(ctx context.Context, e Entry) error {
 	if e.At.IsZero() {
 		e.At = a.now()
@@ -95,7 +95,7 @@ func (a *Accounts) Record(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// Log returns the last entries of an account's security log, the latest first, at most 500.
+// Log returns up to limit entries, at most 500, of an account's security log, the latest first.
 func (a *Accounts) Log(ctx context.Context, accountID string, limit int) ([]Entry, error) {
 	entries := []Entry{}
 	err := a.db.Read(ctx, func(tx store.Tx) (err error) {
@@ -117,6 +117,6 @@ func (a *Accounts) logLater(e Entry) {
 		}
 	})
 	if !added {
-		a.log.Warn("security log is full", "event", string(e.What), "account", e.AccountID)
+		a.log.Warn("security log entry lost: the queue is full", "event", string(e.What), "account", e.AccountID)
 	}
 }

@@ -18,18 +18,18 @@ import (
 const SessionLife = 30 * 24 * time.Hour
 
 const (
-	touchEvery   = time.Minute // a session that is used is written no more often than this
-	maxSessions  = 100         // of one account; the one seen longest ago makes room
+	touchEvery   = time.Minute // how often at most a session's use is written
+	maxSessions  = 100         // of one account; the least recently used ends
 	maxUserAgent = 200
 )
 
 // A Session is a browser in which a person is signed in.
 type Session struct {
-	ID              string // names it on pages and in forms; it is no secret
+	ID              string // for pages and forms; not secret
 	AccountID       string
 	Email           string
 	Verified        bool
-	Started         time.Time // UTC, as all
+	Started         time.Time // UTC, as all times
 	LastSeen        time.Time // to the minute
 	Expires         time.Time
 	AuthenticatedAt time.Time // when the person last proved who they are
@@ -37,15 +37,15 @@ type Session struct {
 	UserAgent       string // printable, cut to 200 characters
 }
 
-// StartSession signs a browser in and returns the token for its cookie, which is not to be had again. Every sign-in
-// starts another session, whatever the browser brought; the caller ends the one it had with [Accounts.EndSession]. It fails with
-// [fault.RateLimited] where very many were started from the address or its network, and with [fault.NotFound] where the
-// account was deleted or disabled since.
+// StartSession signs a browser in and returns the token for its cookie, of which only a digest is stored. Every sign-in
+// starts another session; the caller ends the browser's earlier one with [Accounts.EndSession]. It fails with
+// [fault.RateLimited] after very many from the address or its network, and with [fault.NotFound] if the account was
+// deleted or disabled meanwhile.
 func (a *Accounts) StartSession(ctx context.Context, accountID string, from netip.Addr, userAgent string) (token string, _ Session, err error) {
 	return a.StartSessionSince(ctx, accountID, a.now(), from, userAgent)
 }
 
-// StartSessionSince is [Accounts.StartSession] for a person who proved at a time before who they are.
+// StartSessionSince is [Accounts.StartSession] for a person who authenticated at an earlier time.
 func (a *Accounts) StartSessionSince(ctx context.Context, accountID string, authenticated time.Time, from netip.Addr, userAgent string) (token string, _ Session, err error) {
 	if !a.cfg.Unlimited {
 		if err := a.limits.from(a.limits.sessions, from, "sign-ins came from this address or its network"); err != nil {
@@ -97,10 +97,10 @@ func (s *Session) scan(row scanner) error {
 	return err
 }
 
-// Session returns the session of a cookie's token and lets it last another 30 days. It fails with
-// [fault.AuthenticationRequired] on a token that is malformed, unknown, expired or ended.
+// Session returns the session of a cookie's token and extends it to [SessionLife] from now. It fails with
+// [fault.AuthenticationRequired] on a token that is malformed, unknown, expired or revoked.
 func (a *Accounts) Session(ctx context.Context, token string) (Session, error) {
-	none := fault.New(fault.AuthenticationRequired, "nobody is signed in here")
+	none := fault.New(fault.AuthenticationRequired, "there is no session: sign in")
 	if !wellFormed(token, sessionPrefix) {
 		return Session{}, none
 	}
@@ -125,7 +125,7 @@ func (a *Accounts) Session(ctx context.Context, token string) (Session, error) {
 		return err
 	})
 	if err != nil {
-		return Session{}, fmt.Errorf("prolong a session: %w", err)
+		return Session{}, fmt.Errorf("extend a session: %w", err)
 	}
 	return s, nil
 }
@@ -148,13 +148,12 @@ func (a *Accounts) Sessions(ctx context.Context, accountID string) ([]Session, e
 	return sessions, nil
 }
 
-// EndSession signs out the browser with the token. A token without a session is no failure.
+// EndSession ends the session of a token. It succeeds if there is none.
 func (a *Accounts) EndSession(ctx context.Context, token string, from netip.Addr) error {
 	return a.end(ctx, SignedOut, from, `DELETE FROM account_sessions WHERE hash = $1 RETURNING account_id`, digest(token))
 }
 
-// EndSessionByID ends one session of the account, as its owner does on the page that lists them. A session that is not
-// there is no failure.
+// EndSessionByID ends one session of the account, for the page that lists them. It succeeds if there is none.
 func (a *Accounts) EndSessionByID(ctx context.Context, accountID, sessionID string, from netip.Addr) error {
 	if !plainID(sessionID) {
 		return nil
@@ -165,7 +164,7 @@ func (a *Accounts) EndSessionByID(ctx context.Context, accountID, sessionID stri
 // plainText reports whether s may be stored and compared: PostgreSQL fails on NUL and on what is not UTF-8.
 func plainText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// plainID reports whether id may be one of [store.NewID]. PostgreSQL fails on text that is no text.
+// plainID reports whether id may come from [store.NewID]. PostgreSQL fails on text that is not valid UTF-8.
 func plainID(id string) bool {
 	return len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
 }
@@ -188,7 +187,7 @@ func (a *Accounts) end(ctx context.Context, what Event, from netip.Addr, query s
 	return nil
 }
 
-// EndSessions ends all sessions of the account and what was granted with them.
+// EndSessions ends all sessions, one-time tokens and grants of the account.
 func (a *Accounts) EndSessions(ctx context.Context, accountID string, from netip.Addr) error {
 	err := a.db.Tx(ctx, func(tx store.Tx) error {
 		if err := a.revokeAll(ctx, tx, accountID); err != nil {
@@ -202,7 +201,7 @@ func (a *Accounts) EndSessions(ctx context.Context, accountID string, from netip
 	return nil
 }
 
-// revokeAll ends all that rests on the credentials of an account: sessions, one-time tokens, and what OnRevokeAll does.
+// revokeAll ends the sessions and one-time tokens of an account, and by OnRevokeAll its grants.
 func (a *Accounts) revokeAll(ctx context.Context, tx store.Tx, accountID string) error {
 	err := each(ctx, tx, accountID, `DELETE FROM account_sessions WHERE account_id = $1`, `DELETE FROM account_tokens WHERE account_id = $1`)
 	if err != nil {
@@ -214,7 +213,7 @@ func (a *Accounts) revokeAll(ctx context.Context, tx store.Tx, accountID string)
 	return a.cfg.OnRevokeAll(ctx, tx, accountID)
 }
 
-// clean makes one printable line of at most limit runes of what strangers send.
+// clean turns untrusted text into one printable line of at most limit runes.
 func clean(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	line := make([]rune, 0, min(len(s), limit))

@@ -10,21 +10,21 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Pending is an account whose address is to be confirmed by its owner.
+// A Pending is an account whose owner has yet to confirm the address.
 type Pending struct {
 	Account        // without an ID where the address has an account already
-	Browser string // a secret for the browser in which the password was chosen, see [Proof]; good for [PendingLife]
+	Browser string // a secret for the browser in which the password was chosen, see [Proof]; valid for [PendingLife]
 }
 
-// PendingLife is how long the link in the mail about a new account is good.
+// PendingLife is how long the link in the mail about a new account is valid.
 const PendingLife = 48 * time.Hour
 
 // SignUp makes an account and mails a link that verifies its address. In the mode [Invite] it needs an invitation of
 // [Accounts.Invite]; in the mode [Closed] it fails with [fault.Forbidden].
 //
-// Where the address has an account already, SignUp succeeds too, changes nothing, and mails that to the address: only
-// its owner learns of it. If that account was never verified, the mail has a link at which its owner takes it over. So
-// the caller answers both alike, starts no session, and asks the person to follow the mail or to sign in.
+// If the address has an account already, SignUp also succeeds, changes nothing, and mails the owner, so that only the owner
+// learns of the account. If that account is unverified, the mail has a link by which the owner takes it over. The caller
+// gives the same answer in both cases, starts no session, and asks the person to follow the mail or to sign in.
 func (a *Accounts) SignUp(ctx context.Context, email, password, invite string, from netip.Addr) (Pending, error) {
 	if a.cfg.Signup == Closed {
 		return Pending{}, fault.New(fault.Forbidden, "sign-up is closed").WithHint("ask the operator for an account")
@@ -90,7 +90,7 @@ func (a *Accounts) logRepeatedSignUp(ctx context.Context, tx store.Tx, email str
 	return row, addFailureEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignUpRepeated, From: from})
 }
 
-// countAccount draws what an account costs over all processes, whether there was one already or not.
+// countAccount counts a sign-up over all processes, whether the address has an account already or not.
 func (a *Accounts) countAccount(ctx context.Context, tx store.Tx, from netip.Addr) error {
 	if a.cfg.Unlimited {
 		return nil
@@ -102,7 +102,7 @@ func errCredentials() error {
 	return fault.New(fault.AuthenticationRequired, "the e-mail address or the password is wrong")
 }
 
-// errSignIn is the one answer to all sign-ins that fail.
+// errSignIn is the same answer to every failed sign-in.
 func (a *Accounts) errSignIn() error {
 	f := fault.New(fault.AuthenticationRequired, "the e-mail address or the password is wrong")
 	if a.cfg.VerifyFirst {
@@ -111,11 +111,11 @@ func (a *Accounts) errSignIn() error {
 	return f
 }
 
-// SignIn returns the account of an address and password; the caller starts a session for it. A wrong password and an
-// unknown address fail alike with [fault.AuthenticationRequired] and take the same time; so does the right password of an account that is disabled, and, with
-// [Config.VerifyFirst], the right password of an address that is not verified: who signs up with the address of somebody
-// else does not learn whether it had an account. Nothing is mailed. After failures an attempt is answered late, up to 5
-// seconds, but it is always looked at, unless so many wait from one address that it fails with [fault.RateLimited].
+// SignIn returns the account of an address and password; the caller starts a session for it. It fails with the same
+// [fault.AuthenticationRequired], in the same time, on a wrong password, an unknown address, a disabled account and, with
+// [Config.VerifyFirst], an unverified address: a person who signs up with somebody else's address does not learn whether it
+// had an account. SignIn mails nothing. After failures it answers up to 5 seconds late, but it always checks the password,
+// unless so many attempts from one address wait that it fails with [fault.RateLimited].
 func (a *Accounts) SignIn(ctx context.Context, email, password string, from netip.Addr) (Account, error) {
 	email, err := normalizeEmail(email)
 	if err != nil {
@@ -153,11 +153,11 @@ func (a *Accounts) SignIn(ctx context.Context, email, password string, from neti
 	return row.Account, nil
 }
 
-// anyAccount is what prove takes where the right password is enough.
+// anyAccount lets checkCredentials accept every account with the right password.
 func anyAccount(accountRow) bool { return true }
 
 // checkCredentials returns the account of the address if the password matches and may accepts the account. Otherwise it
-// fails with one and the same error. Earlier failures throttle it.
+// always fails with the same error. Earlier failures throttle it.
 func (a *Accounts) checkCredentials(ctx context.Context, email, password string, from netip.Addr, may func(accountRow) bool) (accountRow, error) {
 	client := clientPrefix(from)
 	release, err := a.acquireSlot(ctx, email, from, time.Now())
@@ -184,8 +184,8 @@ func (a *Accounts) checkCredentials(ctx context.Context, email, password string,
 	return row, nil
 }
 
-// acquireSlot waits until the delay of an attempt is over and a slot for hashing is free. Attempts that come at once begin with the
-// same small delay; those that get their slot after others have failed go back and serve what was added.
+// acquireSlot waits until the delay of an attempt is over and a slot for hashing is free. Simultaneous attempts start with
+// the same small delay; if others fail before an attempt gets its slot, it waits for the longer delay.
 func (a *Accounts) acquireSlot(ctx context.Context, email string, from netip.Addr, began time.Time) (release func(), err error) {
 	client := clientPrefix(from)
 	var least time.Duration
@@ -209,9 +209,9 @@ func (a *Accounts) acquireSlot(ctx context.Context, email string, from netip.Add
 	}
 }
 
-// ChangePassword replaces the password of the session's account and ends all sessions and grants, that of the caller
-// included. Current must be the password there is; it fails with [fault.AuthenticationRequired] otherwise, and is slowed
-// down like a sign-in. Where there is none, the session must be one that [Accounts.StepUp] lets pass.
+// ChangePassword replaces the password of the session's account and ends all its sessions and grants, the caller's session
+// included. It fails with [fault.AuthenticationRequired] if current is not the present password, and is throttled like a
+// sign-in. If the account has no password, the session must pass [Accounts.StepUp].
 func (a *Accounts) ChangePassword(ctx context.Context, s Session, current, fresh string, from netip.Addr) error {
 	accountID := s.AccountID
 	row, err := a.find(ctx, "id", accountID)

@@ -12,8 +12,8 @@ import (
 
 // Limits of waiting for a slot to hash. A hash takes some 25 ms.
 const (
-	maxWaiting      = 512 // of all networks
-	maxWaitingOfOne = 32  // of one network; more are refused
+	maxWaiting      = 512 // requests of all networks
+	maxWaitingOfOne = 32  // requests of one network; more are refused
 	hashWait        = 20 * time.Second
 )
 
@@ -51,8 +51,8 @@ func networkOf(from netip.Addr) netip.Prefix {
 	return ratelimit.Host(from)
 }
 
-// acquire waits for a slot. It fails with [fault.RateLimited] when many wait from the network already, and with
-// [fault.Unavailable] when too many networks do, or it takes too long.
+// acquire waits for a slot. It fails with [fault.RateLimited] if many requests of the network wait already, and with
+// [fault.Unavailable] if too many wait in total, or after hashWait.
 func (s *slots) acquire(ctx context.Context, from netip.Addr) (release func(), err error) {
 	w, err := s.enqueue(networkOf(from))
 	if err != nil {

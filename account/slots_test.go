@@ -145,7 +145,7 @@ func TestRepeatedEntriesFold(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		r, ctx := newFixture(t, db, nil), t.Context()
 		who := r.account("ada@names.example")
-		before, err := r.Log(ctx, who.ID, 100)
+		existed, err := r.Log(ctx, who.ID, 100)
 		must(t, "log", err)
 		for range 12 {
 			_, err := r.SignIn(ctx, who.Email, passphrase, home)
@@ -157,7 +157,7 @@ func TestRepeatedEntriesFold(t *testing.T) {
 		must(t, "sign in elsewhere", err)
 		log, err := r.Log(ctx, who.ID, 100)
 		must(t, "log", err)
-		want(t, "entries more", len(log)-len(before), 2)
+		want(t, "entries more", len(log)-len(existed), 2)
 		want(t, "elsewhere", log[0].From, abroad)
 		want(t, "times", log[1].Times, 12)
 		want(t, "the last time", log[1].At, last)
@@ -166,6 +166,6 @@ func TestRepeatedEntriesFold(t *testing.T) {
 		must(t, "sign in an hour later", err)
 		log, err = r.Log(ctx, who.ID, 100)
 		must(t, "log", err)
-		want(t, "entries after an hour", len(log)-len(before), 3)
+		want(t, "entries after an hour", len(log)-len(existed), 3)
 	})
 }

@@ -18,14 +18,14 @@ import (
 // TLS says how the connection to a mail server is protected.
 type TLS string
 
-// The ways.
+// The kinds of protection.
 const (
 	TLSRequired TLS = "required" // STARTTLS, or nothing is sent
 	TLSOptional TLS = "optional" // STARTTLS where the server offers it; for a server on the same machine
 	TLSImplicit TLS = "implicit" // from the first byte, as on port 465 (RFC 8314)
 )
 
-// SMTP says how mail goes out.
+// SMTP configures [NewSMTP].
 type SMTP struct {
 	Addr     string // host:port
 	From     string // such as "Namewharf <signin@example.com>"
@@ -33,13 +33,13 @@ type SMTP struct {
 	Password string // never sent over a connection without TLS, except to loopback
 	TLS      TLS    // empty: TLSRequired, on loopback TLSOptional
 
-	Roots *x509.CertPool // who may vouch for the server; nil: whom this machine trusts
+	Roots *x509.CertPool // certificate authorities for the server; nil: those of the system
 }
 
-const smtpTime = 20 * time.Second // one mail, from the connection to the server's last word
+const smtpTime = 20 * time.Second // one mail, from the connection to the server's last reply
 
-// NewSMTP returns a mailer that hands each mail to an SMTP server. It fails on a configuration that cannot work; it
-// does not connect.
+// NewSMTP returns a mailer that sends each mail to an SMTP server. It fails on an invalid configuration; it does not
+// connect.
 func NewSMTP(cfg SMTP) (Mailer, error) {
 	host, portText, err := net.SplitHostPort(cfg.Addr)
 	port, err2 := strconv.ParseUint(portText, 10, 16)
@@ -90,7 +90,7 @@ type smtpMailer struct {
 
 // Send hands a mail to the server.
 func (s *smtpMailer) Send(ctx context.Context, m Message) error {
-	msg := gomail.NewMsg(gomail.WithEncoding(gomail.NoEncoding)) // lines stay as they are, and links whole
+	msg := gomail.NewMsg(gomail.WithEncoding(gomail.NoEncoding)) // lines are not folded, so that links stay whole
 	if err := msg.From(s.from); err != nil {
 		return errors.New("smtp: the sender was refused")
 	}
@@ -100,7 +100,7 @@ func (s *smtpMailer) Send(ctx context.Context, m Message) error {
 	msg.Subject(m.Subject)
 	msg.SetDate()
 	msg.SetMessageID()
-	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no holiday notices in return (RFC 3834, section 5)
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no automatic replies (RFC 3834, section 5)
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	ctx, cancel := context.WithTimeout(ctx, smtpTime)
 	defer cancel()

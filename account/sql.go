@@ -11,7 +11,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An accountRow is an account with what is not shown.
+// An accountRow is an account with its secret columns.
 type accountRow struct {
 	Account
 	password string // PHC string, or empty
@@ -89,7 +89,7 @@ func setPassword(ctx context.Context, tx store.Tx, accountID, hash string) error
 	return nil
 }
 
-// setVerified notes that the person was shown to read mail at the account's address.
+// setVerified records that the address is confirmed.
 func setVerified(ctx context.Context, tx store.Tx, accountID string, now time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE accounts SET verified = $2 WHERE id = $1 AND verified = 0`, accountID, store.Micros(now))
 	if err != nil {
@@ -98,7 +98,7 @@ func setVerified(ctx context.Context, tx store.Tx, accountID string, now time.Ti
 	return nil
 }
 
-// each runs the statements, all of which take one account.
+// each runs statements that take one account.
 func each(ctx context.Context, tx store.Tx, accountID string, statements ...string) error {
 	for _, s := range statements {
 		if _, err := tx.Exec(ctx, s, accountID); err != nil {
@@ -108,14 +108,14 @@ func each(ctx context.Context, tx store.Tx, accountID string, statements ...stri
 	return nil
 }
 
-// addEntry adds an entry to the security log, or increments the count of an equal one within the last hour, so that repetition
-// does not fill the log.
+// addEntry adds an entry to the security log, or increments the count of an equal one within the last hour, so that
+// repetition does not fill the log.
 func addEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	n, err := tx.Exec(ctx, `UPDATE account_log SET times = times + 1, at = $3
 		WHERE id = (SELECT MAX(id) FROM account_log WHERE account_id = $1 AND what = $2 AND at > $4 AND detail = $5 AND address = $6)`,
 		e.AccountID, e.What, store.Micros(e.At), store.Micros(e.At.Add(-time.Hour)), clean(e.Detail, maxDetail), addressText(e.From))
 	if err != nil {
-		return fmt.Errorf("note %s: %w", e.What, err)
+		return fmt.Errorf("log %s: %w", e.What, err)
 	}
 	if n > 0 {
 		return nil
@@ -127,18 +127,18 @@ func insertEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	_, err := tx.Exec(ctx, `INSERT INTO account_log (id, account_id, at, what, detail, address, times) VALUES ($1, $2, $3, $4, $5, $6, 1)`,
 		store.NewID("log"), e.AccountID, store.Micros(e.At), e.What, clean(e.Detail, maxDetail), addressText(e.From))
 	if err != nil {
-		return fmt.Errorf("note %s: %w", e.What, err)
+		return fmt.Errorf("log %s: %w", e.What, err)
 	}
 	return nil
 }
 
-// addFailureEntry is addEntry for what strangers do to an account: the entry of the same event counts, wherever it came from.
+// addFailureEntry is addEntry for failed attempts on an account: it counts the same event from all addresses in one entry.
 func addFailureEntry(ctx context.Context, tx store.Tx, e Entry) error {
 	n, err := tx.Exec(ctx, `UPDATE account_log SET times = times + 1, at = $3, address = $5
 		WHERE id = (SELECT MAX(id) FROM account_log WHERE account_id = $1 AND what = $2 AND at > $4)`,
 		e.AccountID, e.What, store.Micros(e.At), store.Micros(e.At.Add(-time.Hour)), addressText(e.From))
 	if err != nil {
-		return fmt.Errorf("note %s: %w", e.What, err)
+		return fmt.Errorf("log %s: %w", e.What, err)
 	}
 	if n == 0 {
 		return insertEntry(ctx, tx, e)
@@ -150,7 +150,7 @@ func readLog(ctx context.Context, tx store.Tx, accountID string, limit int) ([]E
 	return scanLog(ctx, tx, accountID, `ORDER BY at DESC, id DESC LIMIT $2`, limit)
 }
 
-// scanLog reads entries of an account; which, and in what order, says the rest of the query with the binds from $2 on.
+// scanLog reads entries of an account. The rest of the query selects and orders them, with the binds from $2 on.
 func scanLog(ctx context.Context, tx store.Tx, accountID, rest string, args ...any) ([]Entry, error) {
 	scan := func(rows *sql.Rows) (Entry, error) {
 		e := Entry{AccountID: accountID}
@@ -169,7 +169,7 @@ func scanLog(ctx context.Context, tx store.Tx, accountID, rest string, args ...a
 func useNonce(ctx context.Context, tx store.Tx, nonce []byte, expires time.Time) error {
 	n, err := tx.Exec(ctx, `INSERT INTO account_spent (nonce, expires) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING`, nonce, store.Micros(expires))
 	if err != nil {
-		return fmt.Errorf("spend a flow: %w", err)
+		return fmt.Errorf("mark a flow as used: %w", err)
 	}
 	if n == 0 {
 		return fault.New(fault.InvalidToken, "this attempt was completed before").WithHint("begin again")

@@ -10,15 +10,15 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// StepUpLife is how long after a person has proved who they are their session may do what [Accounts.StepUp] guards.
+// StepUpLife is how long after an authentication a session passes [Accounts.StepUp].
 const StepUpLife = 10 * time.Minute
 
 // ErrStepUp is in the errors of [Accounts.StepUp], for errors.Is.
 var ErrStepUp = errors.New("the session is not freshly authenticated")
 
-// StepUp decides whether a session may change how its account is signed in to, carry off its data or delete it: it takes
-// an authentication within [StepUpLife], so that a session that was left open or stolen is not the whole account. It
-// fails with [ErrStepUp], as [fault.Forbidden]; the caller lets the person sign in once more, which starts another session.
+// StepUp decides whether a session may change the sign-in methods of its account, export its data or delete it. It requires
+// an authentication within [StepUpLife], so that a session that was left open or stolen does not give away the account. It
+// fails with [ErrStepUp], as [fault.Forbidden]; the caller asks the person to sign in again, which starts another session.
 //
 // It guards, and is called by, [Accounts.BeginRegister], [Accounts.RemovePasskey], [Accounts.BeginLink],
 // [Accounts.Unlink], [Accounts.ChangePassword] where there is no password yet, [Accounts.Export] and [Accounts.Delete].
@@ -43,10 +43,10 @@ type SignInMethods struct {
 	Mail       bool       // links are mailed, not only written to the log
 }
 
-// Last reports whether a passkey or an identity is all there is, beside mail.
+// Last reports whether one passkey or identity is the only method beside mail.
 func (m SignInMethods) Last() bool { return !m.Password && m.Passkeys+len(m.Identities) == 1 }
 
-// none reports whether there is nothing beside mail.
+// none reports whether there is no method beside mail.
 func (m SignInMethods) none() bool { return !m.Password && m.Passkeys+len(m.Identities) == 0 }
 
 // SignInMethods returns how the account can be signed in to. It fails with [fault.NotFound].
@@ -56,7 +56,7 @@ func (a *Accounts) SignInMethods(ctx context.Context, accountID string) (m SignI
 		return err
 	})
 	if err != nil {
-		return SignInMethods{}, fmt.Errorf("read the means of signing in: %w", err)
+		return SignInMethods{}, fmt.Errorf("read the sign-in methods: %w", err)
 	}
 	return m, nil
 }
@@ -84,7 +84,7 @@ func (a *Accounts) signInMethods(ctx context.Context, tx store.Tx, accountID str
 // Warned says whether the user confirmed, before removing the last sign-in method, that only links by mail remain.
 type Warned bool
 
-// afterRemoval refuses what left an account that cannot be signed in to, or, without a warning, only by mail.
+// afterRemoval refuses a removal that leaves no way to sign in or, without a warning, only mail.
 func (a *Accounts) afterRemoval(ctx context.Context, tx store.Tx, accountID string, warned Warned) error {
 	m, err := a.signInMethods(ctx, tx, accountID)
 	switch {

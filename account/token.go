@@ -12,18 +12,18 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A purpose is what a one-time token is good for.
+// A purpose is the action that a one-time token permits.
 type purpose string
 
 const (
 	toVerify   purpose = "verify"
 	toSignIn   purpose = "signin"
 	toReset    purpose = "reset"
-	byOperator purpose = "operator" // a sign-in link that the operator hands over
+	byOperator purpose = "operator" // a sign-in link from the operator
 	toSignUp   purpose = "invite"
 )
 
-// How long a one-time token lasts: as long as it takes to read a mail, and less the more it can do.
+// tokenLife is how long a one-time token is valid: long enough to read a mail, and shorter the more it permits.
 var tokenLife = map[purpose]time.Duration{
 	toVerify:   PendingLife,
 	toSignIn:   15 * time.Minute,
@@ -32,8 +32,8 @@ var tokenLife = map[purpose]time.Duration{
 	toSignUp:   14 * 24 * time.Hour,
 }
 
-// Paths of the pages to which links lead, with the query parameter TokenParameter. A page must not use the token on
-// GET: mail scanners follow links. It shows a button that posts it.
+// Paths of the pages that links open, with the query parameter TokenParameter. A page must not use the token on GET,
+// because mail scanners follow links: it shows a button that posts it.
 const (
 	VerifyPath     = "/verify"      // post to [Accounts.VerifyEmail]
 	LinkPath       = "/signin/link" // post to [Accounts.UseLink]
@@ -50,12 +50,12 @@ func errLink() error {
 	return fault.New(fault.InvalidToken, "the link was used already or has expired").WithHint("ask for another")
 }
 
-// newToken stores a one-time token for an account, or for none where accountID is empty.
+// newToken stores a one-time token for an account, or for no account if accountID is empty.
 func (a *Accounts) newToken(ctx context.Context, tx store.Tx, p purpose, accountID string) (string, error) {
 	return a.newBoundToken(ctx, tx, p, accountID, nil)
 }
 
-// newBoundToken is newToken for a browser of which the digest of its secret is given.
+// newBoundToken is newToken bound to the browser whose secret has the digest.
 func (a *Accounts) newBoundToken(ctx context.Context, tx store.Tx, p purpose, accountID string, browser []byte) (string, error) {
 	token, hash := newSecret(oneTimePrefix)
 	_, err := tx.Exec(ctx, `INSERT INTO account_tokens (hash, purpose, account_id, expires, browser) VALUES ($1, $2, $3, $4, $5)`,
@@ -66,12 +66,12 @@ func (a *Accounts) newBoundToken(ctx context.Context, tx store.Tx, p purpose, ac
 	return token, nil
 }
 
-// link is newToken as an address in a transaction of its own.
+// link stores a token in a transaction of its own and returns its URL.
 func (a *Accounts) link(ctx context.Context, p purpose, accountID string) (address string, err error) {
 	return a.linkTo(ctx, purposePath[p], p, accountID, nil)
 }
 
-// linkTo is newBoundToken as an address with the path.
+// linkTo is link with a path and a browser, see newBoundToken.
 func (a *Accounts) linkTo(ctx context.Context, path string, p purpose, accountID string, browser []byte) (address string, err error) {
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
 		token, err := a.newBoundToken(ctx, tx, p, accountID, browser)
@@ -84,8 +84,8 @@ func (a *Accounts) linkTo(ctx context.Context, path string, p purpose, accountID
 	return address, err
 }
 
-// use deletes a one-time token and returns its account. Of those who use it at once, one succeeds; the others, and
-// whoever brings a token that is unknown, expired or for something else, fail with [fault.InvalidToken].
+// use deletes a one-time token and returns its account. Of several concurrent uses one succeeds; the others fail with
+// [fault.InvalidToken], as do tokens that are unknown, expired or of another purpose.
 func (a *Accounts) use(ctx context.Context, tx store.Tx, token string, purposes ...purpose) (accountRow, purpose, error) {
 	var accountID sql.NullString
 	var p purpose
@@ -115,9 +115,8 @@ func (a *Accounts) use(ctx context.Context, tx store.Tx, token string, purposes 
 	return row, p, err
 }
 
-// claim gives an account that was never verified to the person who has just proved to own its address, and takes from
-// it all that someone else may have set up there to wait for its owner: password, passkeys, linked accounts, sessions
-// and grants.
+// claim gives an unverified account to the person who has just proved to own its address. It removes all that somebody
+// else may have set up there: password, passkeys, linked identities, sessions and grants.
 func (a *Accounts) claim(ctx context.Context, tx store.Tx, row *accountRow, from netip.Addr) error {
 	if row.Verified {
 		return nil
@@ -139,7 +138,7 @@ func (a *Accounts) claim(ctx context.Context, tx store.Tx, row *accountRow, from
 }
 
 // UseLink returns the account of a sign-in link, from a mail or from the operator; the caller starts a session for it.
-// A mailed link proves the address: on an account that was not verified it removes what was set up before, the password
+// A mailed link proves the address: on an unverified account it removes all credentials set up before, the password
 // included. It fails with [fault.InvalidToken].
 func (a *Accounts) UseLink(ctx context.Context, token string, from netip.Addr) (Account, error) {
 	return a.useOnce(ctx, func(tx store.Tx) (accountRow, error) {
@@ -170,8 +169,8 @@ func (a *Accounts) useOnce(ctx context.Context, fn func(store.Tx) (accountRow, e
 	return row.Account, nil
 }
 
-// Link returns a one-time sign-in address for the operator to hand over, good for a day. It fails with
-// [fault.NotFound], and with [fault.Conflict] on an account that is disabled.
+// Link returns a one-time sign-in URL that the operator passes on, valid for a day. It fails with [fault.NotFound], and
+// with [fault.Conflict] on a disabled account.
 func (a *Accounts) Link(ctx context.Context, email string) (string, error) {
 	found, err := a.Find(ctx, email)
 	if err != nil {
@@ -187,7 +186,7 @@ func (a *Accounts) Link(ctx context.Context, email string) (string, error) {
 	return address, nil
 }
 
-// Invite returns a one-time address at which someone may sign up while the mode is [Invite], good for two weeks.
+// Invite returns a one-time URL for a sign-up in the mode [Invite], valid for two weeks.
 func (a *Accounts) Invite(ctx context.Context) (address string, err error) {
 	err = a.db.Tx(ctx, func(tx store.Tx) error {
 		token, err := a.newToken(ctx, tx, toSignUp, "")
@@ -207,7 +206,7 @@ func errInvite() error {
 	return fault.New(fault.Forbidden, "sign-up needs an invitation that was not used yet").WithHint("ask the operator for one")
 }
 
-// checkInvite looks at an invitation before anything is done for it.
+// checkInvite checks an invitation before any costly work is done for it.
 func (a *Accounts) checkInvite(ctx context.Context, invite string) error {
 	if a.cfg.Signup != Invite {
 		return nil

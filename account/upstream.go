@@ -23,10 +23,10 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Provider is an OpenID provider at which people may sign in. The client there must have the redirect address
+// A Provider is an upstream OpenID provider. The client that is registered there must have the redirect URI
 // BaseURL + [CallbackPath](ID).
 type Provider struct {
-	ID           string // in addresses and in the database: lower-case letters, digits and hyphens; never changed
+	ID           string // in URLs and in the database: lower-case letters, digits and hyphens; must not change
 	Name         string // on the button
 	Issuer       string // its discovery document is below /.well-known/openid-configuration
 	ClientID     string
@@ -34,7 +34,7 @@ type Provider struct {
 	Scopes       []string // beyond openid and email
 }
 
-// CallbackPath is where a provider sends people back to; its page calls [Accounts.FinishUpstream].
+// CallbackPath is the path of a provider's redirect URI; its page calls [Accounts.FinishUpstream].
 func CallbackPath(provider string) string { return "/signin/with/" + provider + "/callback" }
 
 // A Button is a provider as a page shows it.
@@ -88,7 +88,7 @@ func newUpstreams(cfg Config) ([]*upstream, error) {
 	return all, nil
 }
 
-// bounded cuts answers that are too long.
+// bounded limits the size of responses.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -115,15 +115,15 @@ func (a *Accounts) Providers() []Button {
 	return buttons
 }
 
-// An Identity is a person at a provider who is linked to an account here, and can sign in to it.
+// An Identity is a person's account at a provider that is linked to an account here, and can sign in to it.
 type Identity struct {
 	Provider string // its id
-	Name     string // of the provider; its id where it is configured no longer
-	Subject  string // the person there
+	Name     string // of the provider; its id if it is no longer configured
+	Subject  string // the person's ID at the provider
 	Linked   time.Time
 }
 
-// Identities lists who is linked to the account, the oldest link first.
+// Identities lists the linked identities of the account, the oldest first.
 func (a *Accounts) Identities(ctx context.Context, accountID string) ([]Identity, error) {
 	var all []Identity
 	err := a.db.Read(ctx, func(tx store.Tx) (err error) {
@@ -146,9 +146,8 @@ func (a *Accounts) identities(ctx context.Context, tx store.Tx, accountID string
 	return store.Collect(ctx, tx, scan, `SELECT provider, subject, created FROM account_identities WHERE account_id = $1 ORDER BY created, provider, subject`, accountID)
 }
 
-// Unlink ends a link of the account of a session that [Accounts.StepUp] lets pass, so that the person at the provider
-// cannot sign in to it any more. Sessions stay. It fails with [fault.NotFound], and with [fault.Conflict] where it is the
-// last means of signing in, see [Warned].
+// Unlink removes a linked identity from the account of a session, which must pass [Accounts.StepUp]. Sessions stay. It
+// fails with [fault.NotFound], and with [fault.Conflict] if it is the last way to sign in, see [Warned].
 func (a *Accounts) Unlink(ctx context.Context, s Session, provider, subject string, warned Warned, from netip.Addr) error {
 	if err := a.StepUp(s); err != nil {
 		return err
@@ -183,7 +182,7 @@ func (a *Accounts) providerName(id string) string {
 	return id
 }
 
-// upstreamFlow is what the browser brings back from a provider.
+// upstreamFlow is the state of a sign-in at a provider, which the browser holds, sealed.
 type upstreamFlow struct {
 	Provider string `json:"provider"`
 	State    string `json:"state"`
@@ -193,11 +192,10 @@ type upstreamFlow struct {
 	Invite   string `json:"invite,omitzero"`
 }
 
-// BeginUpstream sends a person to a provider: the browser is redirected to address, and keeps flow in a cookie of its
-// own until it comes back. With a session, which must be one that [Accounts.StepUp] lets pass, who comes back in it is
-// linked to its account; in any other session, or in none, the flow is good for nothing. An invitation is used if an
-// account has to be made. It fails with [fault.NotFound] for an unknown provider, and with [fault.Unavailable] when the
-// provider does not answer.
+// BeginUpstream begins a sign-in at a provider: the caller redirects the browser to address and stores flow in a cookie
+// until it returns. With a session, which must pass [Accounts.StepUp], the flow links the identity to the session's account
+// and is valid only in that session. An invitation is used if an account has to be created. It fails with [fault.NotFound]
+// for an unknown provider, and with [fault.Unavailable] if the provider does not answer.
 func (a *Accounts) BeginUpstream(ctx context.Context, provider string, link Session, invite string) (address, flow string, err error) {
 	if link.AccountID != "" {
 		if err := a.StepUp(link); err != nil {
@@ -207,8 +205,8 @@ func (a *Accounts) BeginUpstream(ctx context.Context, provider string, link Sess
 	return a.beginUpstream(ctx, provider, link, invite)
 }
 
-// BeginUpstreamAgain is [Accounts.BeginUpstream] for who is signed in here already and is to show again who they are: the
-// provider is asked not to let them pass because they are signed in there (OpenID Connect Core 1.0, section 3.1.2.1).
+// BeginUpstreamAgain is [Accounts.BeginUpstream] for a step-up: max_age=0 asks the provider to authenticate the person again
+// (OpenID Connect Core 1.0, section 3.1.2.1).
 func (a *Accounts) BeginUpstreamAgain(ctx context.Context, provider string) (address, flow string, err error) {
 	return a.beginUpstream(ctx, provider, Session{}, "", oauth2.SetAuthURLParam("max_age", "0"))
 }
@@ -234,8 +232,7 @@ func (a *Accounts) beginUpstream(ctx context.Context, provider string, link Sess
 	return cfg.AuthCodeURL(f.State, more...), flow, nil
 }
 
-// upstreamContext is what a flow is sealed for: to link the account of a session in that session, or without one to sign
-// in.
+// upstreamContext is the associated data of a flow: the session whose account is to be linked, or none for a sign-in.
 func upstreamContext(link Session) []byte { return flowContext(upstreamKind, link.AccountID, link.ID) }
 
 func (a *Accounts) upstream(id string) (*upstream, error) {
@@ -246,7 +243,7 @@ func (a *Accounts) upstream(id string) (*upstream, error) {
 	return a.upstreams[i], nil
 }
 
-// config is the provider's discovered configuration, as a client and as a judge of ID tokens.
+// config returns the OAuth client and the ID token verifier of the provider's discovery document.
 func (u *upstream) config(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
 	found, err := u.discovered.Load(ctx, struct{}{}, func(ctx context.Context) (*oidc.Provider, time.Time, error) {
 		p, err := oidc.NewProvider(oidc.ClientContext(ctx, u.client), u.Issuer)
@@ -262,82 +259,82 @@ func (u *upstream) config(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVer
 	return cfg, found.Verifier(&oidc.Config{ClientID: u.ClientID, Now: u.now}), nil
 }
 
-// unavailable is a fault that keeps its cause for the log.
+// unavailable is a fault that wraps its cause for the log.
 func (u *upstream) unavailable(cause error) error {
 	f := fault.New(fault.Unavailable, "%s does not answer as it should", u.Name).WithHint("try again, or sign in by other means").WithRetry(30 * time.Second)
 	return fmt.Errorf("upstream %s: %w: %w", u.ID, f, cause)
 }
 
-// identity is who a provider says someone is.
+// identity is the person that a provider's ID token names.
 type identity struct {
 	subject  string
 	email    string // normalized
 	verified bool
-	signedIn time.Time // when they proved there who they are; zero: the provider does not say
+	signedIn time.Time // auth_time; zero: the provider does not say
 }
 
-// An Arrival is a person who comes back from a provider.
-type Arrival struct {
+// An UpstreamSignIn is a completed sign-in at a provider.
+type UpstreamSignIn struct {
 	Account
 
-	// Authenticated is when the person proved at the provider who they are: now, where it does not say. A browser may have
-	// been signed in there for long, which shows nothing of who sits before it.
+	// Authenticated is when the person authenticated at the provider; now, if the provider does not say. A browser may have
+	// been signed in there for long, which does not prove who uses it now.
 	Authenticated time.Time
 }
 
-// FinishUpstream returns who comes back from the provider with the query; the caller starts a session for it by
-// [Accounts.StartSessionSince]. The account is the one linked to the person there; or the one that the flow was begun to link; or the one with the
-// address that the provider has verified, which is linked then; or it is made, if sign-up allows it. Present is the
-// session of the browser that comes back, zero without one. A flow is used up before the provider is asked.
+// FinishUpstream completes a sign-in with the query of the provider's redirect; the caller starts a session for it by
+// [Accounts.StartSessionSince]. The account is the one linked to the identity; or the one that the flow links; or the one
+// with the e-mail address that the provider has verified, which it links; or a new one, if the sign-up mode permits. Present
+// is the browser's session, zero without one. A flow is used up before the provider is asked.
 //
-// It fails with [fault.InvalidToken] on a flow that is old, used, not of this answer or of another session, with [fault.Forbidden] when the
-// person or the provider declines, the address is not verified there, or sign-up is closed, with [fault.Conflict] when
-// the person there is linked to another account, and with [fault.Unavailable].
-func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, query url.Values, present Session, from netip.Addr) (Arrival, error) {
+// It fails with [fault.InvalidToken] on a flow that is expired, used, of another answer or of another session; with
+// [fault.Forbidden] if the person or the provider declines, the address is not verified there, or sign-up is closed; with
+// [fault.Conflict] if the identity is linked to another account; and with [fault.Unavailable].
+func (a *Accounts) FinishUpstream(ctx context.Context, provider, flow string, query url.Values, present Session, from netip.Addr) (UpstreamSignIn, error) {
 	f, err := openFlow[upstreamFlow](a.cfg.Keys, upstreamContext(present), a.now(), flow)
-	if err != nil && present.ID != "" { // it may be one to sign in, which asks for no session
+	if err != nil && present.ID != "" { // it may be a sign-in, which needs no session
 		f, err = openFlow[upstreamFlow](a.cfg.Keys, upstreamContext(Session{}), a.now(), flow)
 	}
 	if err != nil {
-		return Arrival{}, err
+		return UpstreamSignIn{}, err
 	}
 	if f.Data.Provider != provider || subtle.ConstantTimeCompare([]byte(f.Data.State), []byte(query.Get("state"))) != 1 {
-		return Arrival{}, fault.New(fault.InvalidToken, "this answer belongs to another attempt").WithHint("begin again")
+		return UpstreamSignIn{}, fault.New(fault.InvalidToken, "this answer belongs to another attempt").WithHint("begin again")
 	}
 	u, err := a.upstream(provider)
 	if err != nil {
-		return Arrival{}, err
+		return UpstreamSignIn{}, err
 	}
 	if iss := query.Get("iss"); iss != "" && iss != u.Issuer { // RFC 9207, section 2.4
-		return Arrival{}, fault.New(fault.InvalidToken, "this answer comes from another provider").WithHint("begin again")
+		return UpstreamSignIn{}, fault.New(fault.InvalidToken, "this answer comes from another provider").WithHint("begin again")
 	}
 	if err := a.db.Tx(ctx, func(tx store.Tx) error { return useNonce(ctx, tx, f.Nonce, f.Expires) }); err != nil {
-		return Arrival{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
+		return UpstreamSignIn{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
 	}
 	if query.Has("error") {
-		return Arrival{}, errDeclined(u)
+		return UpstreamSignIn{}, errDeclined(u)
 	}
 	who, err := u.redeem(ctx, query.Get("code"), f.Data)
 	if err != nil {
-		return Arrival{}, err
+		return UpstreamSignIn{}, err
 	}
 	var row accountRow
 	var linked bool
 	err = a.db.Tx(ctx, func(tx store.Tx) (err error) {
-		row, linked, err = a.settle(ctx, tx, u, who, f.Data, from)
+		row, linked, err = a.resolve(ctx, tx, u, who, f.Data, from)
 		return err
 	})
 	if err != nil {
-		return Arrival{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
+		return UpstreamSignIn{}, fmt.Errorf("sign in at %s: %w", u.ID, err)
 	}
 	if linked {
 		a.mailNotice(row.Email, linkedMail)
 	}
-	came := Arrival{row.Account, a.now()}
-	if !who.signedIn.IsZero() && who.signedIn.Before(came.Authenticated) {
-		came.Authenticated = who.signedIn
+	signIn := UpstreamSignIn{row.Account, a.now()}
+	if !who.signedIn.IsZero() && who.signedIn.Before(signIn.Authenticated) {
+		signIn.Authenticated = who.signedIn
 	}
-	return came, nil
+	return signIn, nil
 }
 
 func errDeclined(u *upstream) error {
@@ -355,7 +352,7 @@ func (u *upstream) redeem(ctx context.Context, code string, f upstreamFlow) (ide
 	token, err := cfg.Exchange(oidc.ClientContext(ctx, u.client), code, oauth2.VerifierOption(f.Verifier))
 	if err != nil {
 		var refused *oauth2.RetrieveError
-		if errors.As(err, &refused) && refused.ErrorCode != "" { // whose text repeats the answer
+		if errors.As(err, &refused) && refused.ErrorCode != "" { // err repeats the provider's answer
 			err = errors.New("the token endpoint answers " + clean(refused.ErrorCode, 50))
 		}
 		return identity{}, u.unavailable(err)
@@ -389,8 +386,8 @@ func (u *upstream) redeem(ctx context.Context, code string, f upstreamFlow) (ide
 	return who, nil
 }
 
-// settle finds, links or makes the account of an identity. Linked says that an account of before was linked to it.
-func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, linked bool, err error) {
+// resolve finds, links or creates the account of an identity. Linked says that it was linked to an existing account.
+func (a *Accounts) resolve(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, linked bool, err error) {
 	row, known, err := findIdentity(ctx, tx, u.ID, who.subject)
 	if err != nil {
 		return accountRow{}, false, err
@@ -399,7 +396,7 @@ func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who ide
 		return accountRow{}, false, fault.New(fault.Conflict, "this account at %s belongs to another account here", u.Name)
 	}
 	if !known {
-		if row, linked, err = a.attach(ctx, tx, u, who, f, from); err != nil {
+		if row, linked, err = a.linkIdentity(ctx, tx, u, who, f, from); err != nil {
 			return accountRow{}, false, err
 		}
 	}
@@ -409,12 +406,13 @@ func (a *Accounts) settle(ctx context.Context, tx store.Tx, u *upstream, who ide
 	return row, linked, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: SignedIn, Detail: "at " + u.Name, From: from})
 }
 
-// attach links an identity that is not linked yet to the account that the flow names, or to that of its address.
-func (a *Accounts) attach(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, before bool, err error) {
-	if before = f.Account != ""; before {
+// linkIdentity links an identity to the account that the flow names, or to that of its e-mail address. Existed says that the
+// account is not new.
+func (a *Accounts) linkIdentity(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, existed bool, err error) {
+	if existed = f.Account != ""; existed {
 		row, err = a.mustFind(ctx, tx, f.Account)
 	} else {
-		row, before, err = a.settleByEmail(ctx, tx, u, who, f, from)
+		row, existed, err = a.resolveEmail(ctx, tx, u, who, f, from)
 	}
 	if err != nil {
 		return accountRow{}, false, err
@@ -424,12 +422,12 @@ func (a *Accounts) attach(ctx context.Context, tx store.Tx, u *upstream, who ide
 	if err != nil {
 		return accountRow{}, false, fmt.Errorf("link an identity: %w", err)
 	}
-	return row, before, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: ProviderLinked, Detail: u.Name, From: from})
+	return row, existed, addEntry(ctx, tx, Entry{AccountID: row.ID, At: a.now(), What: ProviderLinked, Detail: u.Name, From: from})
 }
 
-// settleByEmail finds or makes the account of an address that the provider has verified. One that was never verified
-// here is claimed: whoever set it up did not show to own the address. Before says that it was there.
-func (a *Accounts) settleByEmail(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, before bool, err error) {
+// resolveEmail finds or creates the account of an address that the provider has verified. It claims an unverified account,
+// whose creator did not prove to own the address. Existed says that the account is not new.
+func (a *Accounts) resolveEmail(ctx context.Context, tx store.Tx, u *upstream, who identity, f upstreamFlow, from netip.Addr) (row accountRow, existed bool, err error) {
 	if !who.verified {
 		return accountRow{}, false, fault.New(fault.Forbidden, "%s does not say that your e-mail address is verified", u.Name).WithHint("sign up by e-mail, then link the account")
 	}
@@ -447,7 +445,7 @@ func (a *Accounts) settleByEmail(ctx context.Context, tx store.Tx, u *upstream, 
 	if err := a.useInvite(ctx, tx, f.Invite); err != nil {
 		return accountRow{}, false, err
 	}
-	if !a.cfg.Unlimited { // a transaction that is run again draws again, which the limits are wide enough for
+	if !a.cfg.Unlimited { // a retried transaction counts again, for which the limits are wide enough
 		if err := a.limits.from(a.limits.signUps, from, "accounts were made from this address or its network"); err != nil {
 			return accountRow{}, false, err
 		}

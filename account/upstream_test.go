@@ -35,8 +35,8 @@ func (r *fixture) pass(t *testing.T, p *oidctest.Provider, accountID, invite str
 	must(t, "begin", err)
 	back := p.FollowAuthorize(t, address)
 	want(t, "redirect", back.Path, CallbackPath("example"))
-	came, err := r.FinishUpstream(t.Context(), "example", flow, back.Query(), link, home)
-	return came.Account, err
+	signIn, err := r.FinishUpstream(t.Context(), "example", flow, back.Query(), link, home)
+	return signIn.Account, err
 }
 
 // signedIn is a fresh session of the account.
@@ -277,10 +277,10 @@ func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
 		q := p.FollowAuthorize(t, address).Query()
 		_, err = r.FinishUpstream(ctx, "example", flow, url.Values{"state": q["state"], "code": {"guessed"}}, Session{}, home)
 		wantCode(t, "a made-up code", err, fault.Unavailable)
-		before := p.TokenRequests()
+		existed := p.TokenRequests()
 		_, err = r.FinishUpstream(ctx, "example", flow, q, Session{}, home)
 		wantCode(t, "the right one after it", err, fault.InvalidToken)
-		want(t, "further requests to the token endpoint", p.TokenRequests()-before, 0)
+		want(t, "further requests to the token endpoint", p.TokenRequests()-existed, 0)
 
 		address, flow, err = r.BeginUpstream(ctx, "example", Session{}, "")
 		must(t, "begin", err)
@@ -299,7 +299,7 @@ func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
 			}
 		}
 		want(t, "of twenty at once signed in", n, 1)
-		want(t, "further requests to the token endpoint", p.TokenRequests()-before, 1)
+		want(t, "further requests to the token endpoint", p.TokenRequests()-existed, 1)
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Staleness is how long a checked token is cached: half of the two seconds within
-// which a revocation by another process must be seen.
+// Staleness is how long a checked token is cached: half of the two seconds within which a revocation by another process
+// must take effect.
 const Staleness = time.Second
 
 // cachedTokens bounds the token cache, at some 300 bytes each.
@@ -26,9 +26,9 @@ type cachedToken struct {
 	generation uint64
 }
 
-// Caller returns whom an access token speaks for at a protected resource, given by its URL. A token that is malformed,
-// unknown, expired, revoked or for another resource is [fault.InvalidToken]. The scopes of the caller are shared and
-// must not be changed.
+// Caller returns the account and scopes of an access token at the protected resource with the URL. It fails with
+// [fault.InvalidToken] on a token that is malformed, unknown, expired, revoked or for another resource. The scopes are
+// shared and must not be changed.
 func (s *Server) Caller(ctx context.Context, token, resource string) (op.Caller, error) {
 	if !wellFormed(token, accessPrefix) {
 		return op.Caller{}, errUnknownToken()
@@ -50,7 +50,7 @@ func (s *Server) Caller(ctx context.Context, token, resource string) (op.Caller,
 
 // lookupToken reads a token from the database and caches it for [Staleness].
 func (s *Server) lookupToken(ctx context.Context, hash digest) (cachedToken, error) {
-	generation := s.generation.Load() // before reading: a revocation in between makes the entry void
+	generation := s.generation.Load() // before reading: a revocation meanwhile invalidates the entry
 	var k cachedToken
 	err := s.cfg.DB.Read(ctx, func(tx store.Tx) error {
 		account, scope, resource, expires, err := selectAccess(ctx, tx, hash)
@@ -73,5 +73,6 @@ func errUnknownToken() error {
 		WithHint("leave the Authorization header out to call anonymously, or sign in again")
 }
 
-// FlushTokenCache makes this process look up every token in the database again. It is needed only after [Server.RevokeAll].
+// FlushTokenCache makes this process look up every token in the database again. Only [Server.RevokeAll] and
+// [Server.RemoveAll] need it, after the commit.
 func (s *Server) FlushTokenCache() { s.generation.Add(1) }

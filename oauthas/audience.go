@@ -9,10 +9,10 @@ import (
 
 // audience holds the protected resources and decides which tokens are valid at which.
 type audience struct {
-	base      string            // the issuer: what a token is for that names no resource
-	resources []string          // in their canonical spelling, base included
-	given     []string          // as configured
-	canonical map[string]string // from the given spelling
+	base      string            // the issuer, the resource of a token request that names none
+	resources []string          // canonical URLs, base included
+	given     []string          // URLs as configured
+	canonical map[string]string // from a configured URL
 }
 
 func newAudience(base string, resources []string) (audience, error) {
@@ -33,8 +33,8 @@ func newAudience(base string, resources []string) (audience, error) {
 	return a, nil
 }
 
-// canonicalResource brings an equal URL into one spelling: clients add a slash to an address without a path, because
-// their URL library does. RFC 8707, section 2, wants an absolute URI without a fragment.
+// canonicalResource normalizes a URL: URL libraries of clients add a slash to one without a path. RFC 8707, section 2,
+// requires an absolute URI without a fragment.
 func canonicalResource(resource string) (string, bool) {
 	u, err := url.Parse(resource)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || strings.ContainsAny(resource, "#?") {
@@ -52,8 +52,8 @@ func canonicalResource(resource string) (string, bool) {
 	return u.Scheme + "://" + host + strings.TrimSuffix(u.EscapedPath(), "/"), true
 }
 
-// find returns the canonical spellings of the resources that a request names, without repetition and in order; an
-// empty list means the base. ok is false when one is not ours.
+// find returns the canonical URLs of the resources that a request names, sorted and without duplicates; an empty list means
+// the base. ok is false if one is not ours.
 func (a audience) find(requested []string) (found []string, ok bool) {
 	for _, r := range requested {
 		c, valid := canonicalResource(r)
@@ -69,18 +69,18 @@ func (a audience) find(requested []string) (found []string, ok bool) {
 	return slices.Compact(found), true
 }
 
-// baseResource maps the two endpoints of one resource to one: {base}/mcp and {base}/mcp/signed-in differ in when they ask
-// for a token, and accept the same tokens.
+// baseResource maps both endpoints of the MCP server to one: {base}/mcp and {base}/mcp/signed-in accept the same tokens and
+// differ in whether they require one.
 func baseResource(resource string) string { return strings.TrimSuffix(resource, "/signed-in") }
 
-// covers reports whether a token for the resource granted is good at target: the same one, its other endpoint, or one
-// below it, so that a token for the base is good everywhere there.
+// covers reports whether a token for the resource granted is valid at target: the same resource, its other endpoint, or one
+// below it.
 func covers(granted, target string) bool {
 	granted, target = baseResource(granted), baseResource(target)
 	return target == granted || len(target) > len(granted) && target[len(granted)] == '/' && target[:len(granted)] == granted
 }
 
-// accepts reports whether a token for the resources granted, separated by spaces, is good at target in its given spelling.
+// accepts reports whether a token for the resources granted, separated by spaces, is valid at target, a URL as configured.
 func (a audience) accepts(granted, target string) bool {
 	if c, ok := a.canonical[target]; ok {
 		target = c

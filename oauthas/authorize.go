@@ -19,39 +19,39 @@ type SessionRef struct{ ID, AccountID string }
 
 func (s SessionRef) signedIn() bool { return s.ID != "" && s.AccountID != "" }
 
-// An AuthorizeRequest is what came to the authorization endpoint: the query of a GET, or the form of a POST.
+// An AuthorizeRequest is a request to the authorization endpoint: the query of a GET, or the form of a POST.
 type AuthorizeRequest struct {
 	Params  url.Values
 	Session SessionRef
 	Method  string     // empty: GET
-	From    netip.Addr // of the person's browser, to which the fetch of a client's document is charged
+	From    netip.Addr // of the user's browser, whose quota pays for fetches of client documents
 }
 
 // A Decision is the response to the user's browser: an [ErrorPage], a [SignIn], a [Consent] or a [Redirect].
 type Decision interface{ decision() }
 
-// An ErrorPage tells the person that the application made a mistake. It must lead nowhere.
+// An ErrorPage tells the user that the application made a mistake. The page must not link or redirect to the application.
 type ErrorPage struct {
 	Status int
-	Text   string        // a sentence or two for the person
+	Text   string        // a sentence or two for the user
 	Detail string        // for the application's developer: an OAuth error code and its description; may be empty
-	Retry  time.Duration // after which the same may work; 0: not known
+	Retry  time.Duration // after which a retry may work; 0: not known
 }
 
-// SignIn asks the person to sign in and then to come back with the same request.
+// SignIn asks the user to sign in and then to repeat the same request.
 type SignIn struct{}
 
-// A Consent is the content of the consent page. [Server.Answer] takes the answer, within [InteractionLife].
+// A Consent is the content of the consent page, whose answer goes to [Server.Answer] within [InteractionLife].
 type Consent struct {
 	Interaction  string   // a one-time secret for the form
-	ClientID     string   // its id; for a client with a document, the address of that
-	ClientName   string   // what the client calls itself, unverified; empty: it does not say
-	ClientHost   string   // whose document describes the client; empty: it registered itself
-	RedirectURI  string   // where the answer goes
+	ClientID     string   // the URL of a client metadata document, or an id of ours
+	ClientName   string   // client_name, unverified; empty: it has none
+	ClientHost   string   // of the client metadata document; empty: the client is registered
+	RedirectURI  string   // receives the answer
 	RedirectHost string   // its host and port in ASCII (an A-label is shown as such), or "scheme:" of an application
 	FormAction   string   // a CSP source that form-action must name besides 'self'
-	Scopes       []string // what is asked for
-	Resources    []string // where it holds
+	Scopes       []string // requested
+	Resources    []string // requested
 }
 
 // A Redirect sends the browser to URL with 303.
@@ -64,10 +64,9 @@ func (Redirect) decision()  {}
 
 var errUnknownClient = errors.New("unknown client")
 
-// Authorize decides what to do with an authorization request (RFC 6749, section 4.1.1). Mistakes in client and
-// redirect are always a page; later ones are sent to the client only when a user is signed in, so that a link cannot
-// be used as an open redirect. An error is [fault.RateLimited], for an account that is asked very
-// often, or ours.
+// Authorize decides what to do with an authorization request (RFC 6749, section 4.1.1). A bad client or redirect URI is
+// always an [ErrorPage]; other mistakes go to the client only if a user is signed in, so that a link cannot be used as an
+// open redirect. It fails with [fault.RateLimited] for an account with very many requests; other errors are internal.
 func (s *Server) Authorize(ctx context.Context, r AuthorizeRequest) (Decision, error) {
 	switch r.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodPost:
@@ -95,7 +94,7 @@ func (s *Server) Authorize(ctx context.Context, r AuthorizeRequest) (Decision, e
 	req, refusal := checkRequest(s.audience, c, redirect, r.Params)
 	if refusal != nil {
 		if !r.Session.signedIn() {
-			return badRequest("The application asked in a way that cannot be answered.", refusal.code+": "+refusal.description), nil
+			return badRequest("The application sent an invalid request.", refusal.code+": "+refusal.description), nil
 		}
 		req.RedirectURI = redirect
 		return Redirect{req.errorURL(s.cfg.Issuer, refusal)}, nil
@@ -107,23 +106,23 @@ func badRequest(text, detail string) ErrorPage {
 	return ErrorPage{Status: http.StatusBadRequest, Text: text, Detail: detail}
 }
 
-// page tells the person, who can do something about it only where that is to wait.
+// page returns the page about the error. The user can only wait, if anything.
 func (e *documentError) page() ErrorPage {
 	if e.status == 0 {
-		return badRequest("The application's description of itself cannot be used.", e.reason)
+		return badRequest("The application's metadata document is not valid.", e.reason)
 	}
 	return ErrorPage{
-		Status: e.status, Text: "The application's description of itself could not be read just now. Please try again in a moment.",
+		Status: e.status, Text: "The application's metadata document could not be read. Please try again in a moment.",
 		Detail: e.reason, Retry: e.retry,
 	}
 }
 
-// requestConsent returns the consent page of a valid request, the sign-in page without a session, or the answer where
-// consent is remembered.
+// requestConsent returns the consent page of a valid request, the sign-in page without a session, or the redirect with the
+// code if consent is remembered.
 func (s *Server) requestConsent(ctx context.Context, req request, session SessionRef) (Decision, error) {
 	switch {
 	case !session.signedIn() && req.silent:
-		return badRequest("The application wanted to go on without asking, but nobody is signed in.", "login_required: nobody is signed in"), nil
+		return badRequest("The application requested access without a page, but you are not signed in.", "login_required: no user is signed in"), nil
 	case !session.signedIn():
 		return SignIn{}, nil
 	}
@@ -137,7 +136,7 @@ func (s *Server) requestConsent(ctx context.Context, req request, session Sessio
 		}
 	}
 	if req.silent {
-		return Redirect{req.errorURL(s.cfg.Issuer, &oauthError{errConsentRequired, "the person has to be asked"})}, nil
+		return Redirect{req.errorURL(s.cfg.Issuer, &oauthError{errConsentRequired, "the user has to consent"})}, nil
 	}
 	id := newSecret(interactionPrefix)
 	text, err := json.Marshal(req)
@@ -162,7 +161,7 @@ func (s *Server) requestConsent(ctx context.Context, req request, session Sessio
 	}, nil
 }
 
-// reuseConsent answers a request from remembered consent. Without it, it returns neither a decision nor an error.
+// reuseConsent issues a code by remembered consent. Without that, it returns neither a decision nor an error.
 func (s *Server) reuseConsent(ctx context.Context, req request, account string) (d Decision, err error) {
 	err = s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		d = nil
@@ -173,15 +172,15 @@ func (s *Server) reuseConsent(ctx context.Context, req request, account string) 
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("repeat consent: %w", err)
+		return nil, fmt.Errorf("reuse consent: %w", err)
 	}
 	return d, nil
 }
 
-// Answer takes the person's answer to a [Consent]. The interaction is good once, in the session it was shown in; what
-// is granted is what was shown, whatever else the form holds. An error is ours.
+// Answer takes the user's answer to a [Consent]. The interaction works once, in the session in which the page was shown. It
+// grants what the page showed, whatever else the form holds. Errors are internal.
 func (s *Server) Answer(ctx context.Context, interaction string, session SessionRef, allow bool) (Decision, error) {
-	d := Decision(badRequest("This question was answered already, or too long ago. Please start again from the application.", ""))
+	d := Decision(badRequest("This page has expired or was answered already. Please start again from the application.", ""))
 	if !session.signedIn() || !wellFormed(interaction, interactionPrefix) {
 		return d, nil
 	}
@@ -198,7 +197,7 @@ func (s *Server) Answer(ctx context.Context, interaction string, session Session
 			return err
 		}
 		if !allow {
-			d = Redirect{req.errorURL(s.cfg.Issuer, &oauthError{errAccessDenied, "the person said no"})}
+			d = Redirect{req.errorURL(s.cfg.Issuer, &oauthError{errAccessDenied, "the user denied access"})}
 			return nil
 		}
 		if req.rememberable() {
@@ -215,7 +214,7 @@ func (s *Server) Answer(ctx context.Context, interaction string, session Session
 	return d, nil
 }
 
-// issueCode sends the client a code for what the account allowed.
+// issueCode stores a code and returns the redirect that sends it to the client.
 func (s *Server) issueCode(ctx context.Context, tx store.Tx, req request, account string) (Decision, error) {
 	code := newSecret(codePrefix)
 	err := insertCode(ctx, tx, digestOf(code), codeRow{
@@ -229,8 +228,8 @@ func (s *Server) issueCode(ctx context.Context, tx store.Tx, req request, accoun
 	return Redirect{req.answerURL(s.cfg.Issuer, url.Values{"code": {code}})}, nil
 }
 
-// client finds a client by its id for who asks from the address: the URL of its document, or an id that was given here.
-// Errors are errUnknownClient, a *documentError, or ours.
+// client finds a client by its id: the URL of its metadata document, or the id of a registration. The fetch of a document
+// counts for the address from. Errors are errUnknownClient, a *documentError, or internal.
 func (s *Server) client(ctx context.Context, id string, from netip.Addr) (client, error) {
 	if strings.HasPrefix(id, "https://") {
 		return s.documents.client(ctx, id, from)
@@ -253,7 +252,7 @@ func (s *Server) client(ctx context.Context, id string, from netip.Addr) (client
 	return c, nil
 }
 
-// displayName is the name of a client that was stored, or none where it would not be taken any more.
+// displayName returns the stored name of a client, or none if today's rules refuse it.
 func (s *Server) displayName(name string) string {
 	if checkName(name, s.ownNames) != nil {
 		return ""
@@ -261,5 +260,5 @@ func (s *Server) displayName(name string) string {
 	return name
 }
 
-// plainID reports whether id has the form of one that [store.NewID] makes.
+// plainID reports whether id may come from [store.NewID].
 func plainID(id string) bool { return len(id) <= 64 && base64url(id) }

@@ -47,8 +47,8 @@ type resourceMetadata struct {
 	Methods  []string `json:"bearer_methods_supported"`
 }
 
-// routes makes the handler. The well-known part goes between host and path (RFC 8414, section 3.1; RFC 9728, section
-// 3.1); the issuer and the resources are as configured, whatever the Host header says.
+// routes returns the handler. The well-known part goes between host and path (RFC 8414, section 3.1; RFC 9728, section 3.1).
+// The issuer and the resources do not depend on the Host header.
 func (s *Server) routes(issuer *url.URL) http.Handler {
 	base := s.cfg.Issuer
 	mux := http.NewServeMux()
@@ -71,23 +71,23 @@ func (s *Server) routes(issuer *url.URL) http.Handler {
 	return mux
 }
 
-// notFound answers for unknown paths. Clients in a browser try several for a document, and could not tell an
-// answer that they may not read from a server that is down.
+// notFound answers for unknown paths, with CORS: clients in a browser try several paths for a document, and without CORS
+// could not tell a 404 from a server that is down.
 func notFound(w http.ResponseWriter, r *http.Request) {
-	if !openToAll(w, r, "GET, HEAD, POST, OPTIONS") {
-		newRefusal(http.StatusNotFound, errNotFound, "there is nothing at this path").write(w)
+	if !allowCORS(w, r, "GET, HEAD, POST, OPTIONS") {
+		newRefusal(http.StatusNotFound, errNotFound, "this path does not exist").write(w)
 	}
 }
 
-// serveResourceMetadata serves the document of a resource, given with its path.
+// serveResourceMetadata serves the metadata document of a resource with the path.
 func serveResourceMetadata(mux *http.ServeMux, issuer, resource, path string) {
 	serveDocument(mux, resourceDocument+path, resourceMetadata{
 		Resource: resource, Servers: []string{issuer}, Scopes: scopes[:1], Methods: []string{"header"},
 	})
 }
 
-// Documents serves the metadata documents of resources that are not below their issuer: of a resource server with a host
-// of its own. It fails on one that is no absolute URL. Everything else is 404.
+// Documents serves the metadata documents of resources that are not below the issuer, on their own server. It fails if one is
+// not an absolute URL. Other paths are 404.
 func Documents(issuer string, resources ...string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	for _, resource := range resources {
@@ -101,20 +101,20 @@ func Documents(issuer string, resources ...string) (http.Handler, error) {
 	return mux, nil
 }
 
-// Handler serves what programs call: the metadata documents of server and resources, registration, token and
-// revocation, for pages of any origin but without credentials. Everything else is 404.
+// Handler serves the endpoints for programs: metadata of server and resources, registration, token and revocation, with
+// CORS for any origin without credentials. Other paths are 404.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// serveDocument serves an unchanging JSON document to anybody.
+// serveDocument serves a constant JSON document with CORS.
 func serveDocument(mux *http.ServeMux, path string, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // of strings
+	if err != nil { // impossible: it consists of strings
 		panic(err)
 	}
 	sum := sha256.Sum256(text)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		if openToAll(w, r, "GET, HEAD, OPTIONS") {
+		if allowCORS(w, r, "GET, HEAD, OPTIONS") {
 			return
 		}
 		h := w.Header()
@@ -129,18 +129,18 @@ func serveDocument(mux *http.ServeMux, path string, v any) {
 	})
 }
 
-// endpoint serves POST to anybody.
+// endpoint serves POST with CORS.
 func endpoint(serve http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !openToAll(w, r, "POST, OPTIONS") {
+		if !allowCORS(w, r, "POST, OPTIONS") {
 			serve(w, r)
 		}
 	})
 }
 
-// openToAll lets pages of every origin read the answer, without credentials, and answers preflights and methods that
-// are not allowed, which it reports.
-func openToAll(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
+// allowCORS lets pages of every origin read the response, without credentials. It answers preflights and other methods itself
+// and reports that.
+func allowCORS(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After")
@@ -152,7 +152,7 @@ func openToAll(w http.ResponseWriter, r *http.Request, methods string) (answered
 	switch {
 	case !allowed:
 		h.Set("Allow", methods)
-		newRefusal(http.StatusMethodNotAllowed, errInvalidRequest, "the methods here are "+methods).write(w)
+		newRefusal(http.StatusMethodNotAllowed, errInvalidRequest, "the allowed methods are "+methods).write(w)
 		return true
 	case r.Method == http.MethodOptions:
 		h.Set("Allow", methods)

@@ -21,7 +21,7 @@ const (
 	maxDocumentID = 2 << 10
 )
 
-// checkDocumentID holds a client_id against the draft, section 3: https, a path without dot segments, no user, no
+// checkDocumentID checks a client_id against section 3 of the draft: https, a path without dot segments, no user, no
 // fragment.
 func checkDocumentID(id string) error {
 	u, err := url.Parse(id)
@@ -38,7 +38,7 @@ func checkDocumentID(id string) error {
 	return checkWeb(u)
 }
 
-// dotSegments reports whether an unescaped path has a segment that means another one.
+// dotSegments reports whether an unescaped path has a dot segment.
 func dotSegments(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
@@ -48,7 +48,7 @@ func dotSegments(path string) bool {
 	return false
 }
 
-// documentHost is the host that vouches for a client with a document; empty for one that registered.
+// documentHost is the host of a client's metadata document; empty for a registered client.
 func documentHost(id string) string {
 	if !strings.HasPrefix(id, "https://") {
 		return ""
@@ -60,14 +60,14 @@ func documentHost(id string) string {
 	return u.Host
 }
 
-// A keeping is for how long an answer may be used by its own headers (RFC 9111, section 4.2).
+// freshness is how long a response may be cached by its headers (RFC 9111, section 4.2).
 type freshness struct {
-	fresh time.Duration // without asking again
-	stale time.Duration // after that, while the host cannot be asked (RFC 5861, section 4)
+	fresh time.Duration // without a new fetch
+	stale time.Duration // after that, while fetches fail (stale-if-error; RFC 5861, section 4)
 }
 
-// freshnessOf reads the headers of a document. One that does not say how long it is fresh is not, but may be used as stale;
-// one that says no-store, no-cache or private, or that it must be revalidated, may not (RFC 9111, section 4.2.4).
+// freshnessOf reads the headers of a document. Without a lifetime it is stale at once. With no-store, no-cache, private or
+// must-revalidate it may not be used stale (RFC 9111, section 4.2.4).
 func freshnessOf(h http.Header, now time.Time) freshness {
 	age, maxAge, stale := time.Duration(0), time.Duration(-1), staleLife
 	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h["Cache-Control"], ",")), ",") {
@@ -102,8 +102,8 @@ func freshnessOf(h http.Header, now time.Time) freshness {
 	return freshness{min(max(maxAge-age, 0), documentLife), stale}
 }
 
-// DocumentClient returns a client for documents at addresses that strangers choose: it connects only to public addresses
-// on the ports of https, and to allowed ones on any port. roots nil are the system's.
+// DocumentClient returns an SSRF-safe client for documents at untrusted URLs: it connects only to public addresses on ports
+// 443 and 8443, and to allowed addresses on any port. Nil roots are the system's.
 func DocumentClient(allowed []netip.Prefix, roots *x509.CertPool) *egress.Client {
 	return egress.New(egress.Config{
 		Allow: allowed, Ports: []uint16{443, 8443}, AnyAllowedPort: true, RootCAs: roots,

@@ -14,81 +14,80 @@ import (
 	"github.com/namewharf/namewharf/ratelimit"
 )
 
-// staleLife is how long after it has ceased to be fresh a document may still be used while its host cannot be asked. A
-// day outlasts most failures, and every attack that keeps us from asking for less than that. It is no longer because the
-// document says where codes are sent: a redirect that its owner takes away works no longer than this, and its own
-// Cache-Control can say less.
+// staleLife is how long a stale document may be used while its host cannot be reached. A day outlasts most outages. It is
+// not longer because the document lists redirect URIs: one that the owner removes works no longer than this. The document's
+// Cache-Control can shorten it.
 const staleLife = 24 * time.Hour
 
-// Limits of asking for documents. A fetch that hangs takes some 50 KiB.
+// Limits of fetches. A fetch that hangs takes some 50 KiB.
 const (
-	fetchesOfHost       = 4   // at a time for one client address, or a /64
-	fetchesOfSite       = 16  // for a /48
-	fetchesAtHost       = 4   // from one host of documents
-	fetchesByOne        = 2   // from one host for one client address: one that hangs does not keep it from the next
-	fetchesAfterFailure = 2   // from one that has failed
-	fetchesAtSite       = 16  // from one registrable domain
-	provenFetches       = 128 // of documents that were good the last time
-	otherFetches        = 384 // of others
-	fetchWait           = 3 * time.Second
-	maxWaiting          = 8192 // requests that have a place of their address or wait for one
+	fetchesPerClient        = 4   // at a time for one client, an IPv4 address or an IPv6 /64
+	fetchesPerClientSite    = 16  // for a /48
+	fetchesPerHost          = 4   // from one document host
+	fetchesPerClientAndHost = 2   // from one document host for one client: two, so that one that hangs does not block the next
+	fetchesAfterFailure     = 2   // from one document host after a failure
+	fetchesPerDomain        = 16  // from one registrable domain
+	provenFetches           = 128 // of documents that were valid the last time
+	otherFetches            = 384 // of others
+	fetchWait               = 3 * time.Second
+	maxWaiting              = 8192 // requests that hold a slot or wait for one
 
-	failurePause      = 250 * time.Millisecond // before a fetch from a host that failed once; doubles
-	maxFailures       = 4                      // with which it doubles no more
-	failureLife       = 5 * time.Minute        // a host is forgiven after this
+	failurePause      = 250 * time.Millisecond // before a fetch from a host that failed once; doubles with each failure
+	maxFailures       = 4                      // after which it does not double again
+	failureLife       = 5 * time.Minute        // after which a host's failures are forgotten
 	provenLife        = 30 * 24 * time.Hour
 	maxCached         = 4096     // entries of each cache of hosts and documents
 	documentCacheSize = 16 << 20 // bytes of all documents
 )
 
-// fetchQuota is how many documents one client address may have asked for, and a /48. A sign-in takes two or three of a
-// document that may not be kept, and one a day of most others.
+// Fetches for one client, and for a /48. A sign-in takes two or three fetches of a document that may not be cached, and one a
+// day of most others.
 var (
 	fetchQuota     = ratelimit.PerMinute(60)
 	siteFetchQuota = ratelimit.PerMinute(240)
 )
 
-// documentCache are the metadata documents of clients (draft-ietf-oauth-client-id-metadata-document): the URL of the
-// document is the client's id. A fetch is charged to who asks for it, and runs concurrently with others within the limits of the
-// client address, of the host and of memory. The fetches of one client address do not delay those of another, and
-// documents that were valid before do not wait for hosts that hang.
+// documentCache fetches and caches client metadata documents (draft-ietf-oauth-client-id-metadata-document): the URL of the
+// document is the client_id. A fetch counts for the client address that causes it, and runs within limits per client, per
+// host and in total. The fetches of one client do not delay those of another, and documents that were valid before do not
+// wait for hosts that hang.
 type documentCache struct {
 	fetch *egress.Client
 	now   func() time.Time
 	read  func(id string, body []byte) (client, error)
 
-	known    *cache.Cache[string, cachedClient]    // until they are too old even as stale ones
-	requests *cache.Cache[documentRequest, client] // holds nothing: requests of one address for one document are one
-	fetches  *cache.Cache[string, client]          // holds nothing: fetches of one document are one
-	proven   *cache.Cache[digest, struct{}]        // documents that were good the last time
-	failures *cache.Cache[string, int]             // failures in a row of hosts
+	known    *cache.Cache[string, cachedClient]    // fresh and stale
+	requests *cache.Cache[documentRequest, client] // stores nothing: collapses requests of one client for one document
+	fetches  *cache.Cache[string, client]          // stores nothing: collapses fetches of one document
+	proven   *cache.Cache[digest, struct{}]        // documents that were valid the last time
+	failures *cache.Cache[string, int]             // consecutive failures, by host
 
-	limiter *ratelimit.Limiter // nil: fetches are not charged
+	limiter *ratelimit.Limiter // nil: no quota of fetches
 	layers  ratelimit.Layers
 
-	ofHost, ofSite, ofHostAtHost *egress.Slots // by who asks
-	atHost, atSite               *egress.Slots // by who is asked
-	provenAll, otherAll          *egress.Slots
+	perClient, perClientSite, perClientAndHost *egress.Slots // by client
+	perHost, perDomain                         *egress.Slots // by document host
+	provenAll, otherAll                        *egress.Slots
 }
 
-// documentRequest is a document and the network of who asks for it.
+// documentRequest is a document and the network of the client that needs it.
 type documentRequest struct {
 	id   string
 	from netip.Prefix
 }
 
-// A description is a client as its document described it.
+// A cachedClient is a client from its document.
 type cachedClient struct {
 	client client
 	fresh  time.Time // until then it is not fetched again
 }
 
-// A documentError is why a client cannot be known by its document.
+// A documentError is why a document gives no client.
 type documentError struct {
 	reason    string
 	status    int           // of the page about it; 0: 400
 	retry     time.Duration // when to try again; 0: not known
-	transient bool          // it says nothing about the document
+	transient bool          // the document may still be valid
 }
 
 func (e *documentError) Error() string { return "client metadata document: " + e.reason }
@@ -107,9 +106,9 @@ func newDocumentCache(fetch *egress.Client, unlimited bool, now func() time.Time
 		layers: ratelimit.Layers{
 			Host: ratelimit.NewPolicy("documents", fetchQuota), Site: ratelimit.NewPolicy("documents-network", siteFetchQuota),
 		},
-		ofHost: egress.NewSlots(fetchesOfHost, maxWaiting), ofSite: egress.NewSlots(fetchesOfSite, maxWaiting),
-		ofHostAtHost: egress.NewSlots(fetchesByOne, maxWaiting),
-		atHost:       egress.NewSlots(fetchesAtHost, maxWaiting), atSite: egress.NewSlots(fetchesAtSite, maxWaiting),
+		perClient: egress.NewSlots(fetchesPerClient, maxWaiting), perClientSite: egress.NewSlots(fetchesPerClientSite, maxWaiting),
+		perClientAndHost: egress.NewSlots(fetchesPerClientAndHost, maxWaiting),
+		perHost:          egress.NewSlots(fetchesPerHost, maxWaiting), perDomain: egress.NewSlots(fetchesPerDomain, maxWaiting),
 		provenAll: egress.NewSlots(provenFetches, provenFetches), otherAll: egress.NewSlots(otherFetches, otherFetches),
 	}
 	if !unlimited {
@@ -125,9 +124,8 @@ func (d *documentCache) close() {
 	d.fetch.Close()
 }
 
-// client returns the client that the document at id describes, for who asks from the address. What it fails with is a
-// *documentError, or the end of ctx. Failures are not remembered; where one says nothing about the document, a stale one
-// is used.
+// client returns the client of the document at id; a fetch counts for the address from. It fails with a *documentError, or
+// with the error of ctx. Failures are not cached; on a transient one a stale document is used.
 func (d *documentCache) client(ctx context.Context, id string, from netip.Addr) (client, error) {
 	if err := checkDocumentID(id); err != nil {
 		return client{}, &documentError{reason: err.Error()}
@@ -153,11 +151,11 @@ func (d *documentCache) client(ctx context.Context, id string, from netip.Addr) 
 	return client{}, err
 }
 
-// fetchFor has the document fetched at the expense of the address.
+// fetchFor fetches a document within the limits of the client address.
 func (d *documentCache) fetchFor(ctx context.Context, id string, from netip.Addr) (client, error) {
 	if d.limiter != nil {
-		var room [2]ratelimit.Draw
-		if refused := d.limiter.Take(d.limiter.Draws(room[:0], d.layers, from, 1)); refused != nil {
+		var buf [2]ratelimit.Draw
+		if refused := d.limiter.Take(d.limiter.Draws(buf[:0], d.layers, from, 1)); refused != nil {
 			return client{}, &documentError{
 				reason: "too many documents were asked for from this address", status: http.StatusTooManyRequests, retry: refused.Wait(), transient: true,
 			}
@@ -170,12 +168,12 @@ func (d *documentCache) fetchFor(ctx context.Context, id string, from netip.Addr
 	host, who := strings.ToLower(u.Host), ratelimit.Host(from).String()
 	waiting, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
-	release, err := acquire(waiting, slot{d.ofHostAtHost, who + " " + host, fetchesByOne}, slot{d.ofHost, who, fetchesOfHost}, slot{d.ofSite, siteOf(from), fetchesOfSite})
+	release, err := acquire(waiting, slot{d.perClientAndHost, who + " " + host, fetchesPerClientAndHost}, slot{d.perClient, who, fetchesPerClient}, slot{d.perClientSite, siteOf(from), fetchesPerClientSite})
 	if err != nil {
 		return client{}, busy(ctx, err)
 	}
 	defer release()
-	if known, ok := d.known.Get(id); ok && d.now().Before(known.fresh) { // it came while we waited
+	if known, ok := d.known.Get(id); ok && d.now().Before(known.fresh) { // fetched meanwhile
 		return known.client, nil
 	}
 	return d.fetches.Load(ctx, id, func(ctx context.Context) (client, time.Time, error) {
@@ -184,7 +182,7 @@ func (d *documentCache) fetchFor(ctx context.Context, id string, from netip.Addr
 	})
 }
 
-// siteOf is the network that an address is counted with: its /48, or itself.
+// siteOf is the larger network of an address: its IPv6 /48, or the IPv4 address.
 func siteOf(from netip.Addr) string {
 	if site, ok := ratelimit.Site(from); ok {
 		return site.String()
@@ -203,8 +201,8 @@ func (d *documentCache) load(ctx context.Context, id, host, site string) (client
 	if err != nil {
 		d.proven.Delete(digestOf(id))
 		if refusal, ok := errors.AsType[*documentError](err); ok && refusal.transient && ctx.Err() == nil {
-			strikes, _ := d.failures.Get(host)
-			d.failures.Put(host, min(strikes+1, maxFailures), d.now().Add(failureLife))
+			failures, _ := d.failures.Get(host)
+			d.failures.Put(host, min(failures+1, maxFailures), d.now().Add(failureLife))
 		}
 		return client{}, err
 	}
@@ -219,37 +217,37 @@ func (d *documentCache) load(ctx context.Context, id, host, site string) (client
 	return c, nil
 }
 
-// acquireSlots waits until the host may be asked. A document that was good the last time has slots of its own. Others wait for a
-// pause and get fewer slots where the host has failed. So many slow hosts delay only other unproven documents,
-// and a slow path does not delay valid documents of the same host.
+// acquireSlots waits for the slots of a fetch. Documents that were valid the last time have slots of their own. If the host
+// has failed, others first wait for a pause and get fewer slots. So slow hosts delay only unproven documents, and a slow path
+// does not delay valid documents of the same host.
 func (d *documentCache) acquireSlots(ctx context.Context, id, host, site string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
 	if _, proven := d.proven.Get(digestOf(id)); proven {
-		return acquire(ctx, slot{d.atHost, host, fetchesAtHost}, slot{d.atSite, site, fetchesAtSite}, slot{d.provenAll, "", provenFetches})
+		return acquire(ctx, slot{d.perHost, host, fetchesPerHost}, slot{d.perDomain, site, fetchesPerDomain}, slot{d.provenAll, "", provenFetches})
 	}
-	strikes, _ := d.failures.Get(host)
-	if strikes == 0 {
-		return acquire(ctx, slot{d.atHost, host, fetchesAtHost}, slot{d.atSite, site, fetchesAtSite}, slot{d.otherAll, "", otherFetches})
+	failures, _ := d.failures.Get(host)
+	if failures == 0 {
+		return acquire(ctx, slot{d.perHost, host, fetchesPerHost}, slot{d.perDomain, site, fetchesPerDomain}, slot{d.otherAll, "", otherFetches})
 	}
-	pause := time.NewTimer(failurePause << (strikes - 1))
+	pause := time.NewTimer(failurePause << (failures - 1))
 	defer pause.Stop()
 	select {
 	case <-pause.C:
 	case <-ctx.Done():
 		return nil, &egress.Error{Code: egress.Busy, Cause: ctx.Err()}
 	}
-	return acquire(ctx, slot{d.atHost, host, fetchesAfterFailure}, slot{d.atSite, site, fetchesAfterFailure}, slot{d.otherAll, "", otherFetches})
+	return acquire(ctx, slot{d.perHost, host, fetchesAfterFailure}, slot{d.perDomain, site, fetchesAfterFailure}, slot{d.otherAll, "", otherFetches})
 }
 
-// A slot is one of those of a key.
+// A slot is a slot to acquire: of a key, with a limit for that key.
 type slot struct {
 	of    *egress.Slots
 	key   string
 	limit int
 }
 
-// acquire waits for all of the slots, in their order.
+// acquire waits for all of the slots, in order.
 func acquire(ctx context.Context, slots ...slot) (release func(), err error) {
 	var held []func()
 	release = func() {
@@ -268,7 +266,7 @@ func acquire(ctx context.Context, slots ...slot) (release func(), err error) {
 	return release, nil
 }
 
-// busy is the error of a fetch that got no slot in time; an error of the caller's ctx is returned unchanged.
+// busy returns the error of a fetch that got no slot in time; an error of the caller's ctx stays unchanged.
 func busy(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -281,7 +279,7 @@ func busy(ctx context.Context, err error) error {
 	}
 }
 
-// get fetches a document and tells how long it may be kept.
+// get fetches a document and returns how long it may be cached.
 func (d *documentCache) get(ctx context.Context, id string) (body []byte, keep freshness, err error) {
 	resp, err := d.fetch.Fetch(ctx, egress.Request{URL: id, Accept: "application/json"})
 	if err != nil {
@@ -295,9 +293,9 @@ func (d *documentCache) get(ctx context.Context, id string) (body []byte, keep f
 	}
 	switch kind := resp.Type; {
 	case resp.Status == http.StatusNotFound || resp.Status == http.StatusGone:
-		return nil, freshness{}, &documentError{reason: "the document was not answered with 200"}
-	case resp.Status != http.StatusOK: // such as 403 of what protects the host from us
-		return nil, freshness{}, &documentError{reason: "the document was not answered with 200", transient: true}
+		return nil, freshness{}, &documentError{reason: "the status of the document is not 200"}
+	case resp.Status != http.StatusOK: // such as 403 of a web application firewall
+		return nil, freshness{}, &documentError{reason: "the status of the document is not 200", transient: true}
 	case kind != "application/json" && !(strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")):
 		return nil, freshness{}, &documentError{reason: "the document is not application/json"}
 	}

@@ -26,7 +26,7 @@ type form struct {
 type refusal struct {
 	status    int
 	err       oauthError
-	wantBasic bool // the client tried Basic, and RFC 6749 wants the challenge in return
+	wantBasic bool // the client tried Basic, for which RFC 6749 requires a challenge
 }
 
 func newRefusal(status int, code, description string) *refusal {
@@ -48,10 +48,10 @@ func (r *refusal) write(w http.ResponseWriter) {
 	}{r.err.code, r.err.description})
 }
 
-// writeJSON answers with something that no cache may keep.
+// writeJSON writes a response that may not be cached.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := op.Marshal(v)
-	if err != nil { // of strings and numbers
+	if err != nil { // impossible: it consists of strings and numbers
 		panic(err)
 	}
 	h := w.Header()
@@ -62,20 +62,20 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(append(body, '\n'))
 }
 
-// fail answers an error of ours.
+// fail logs an internal error and answers 500.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.cfg.Logger.ErrorContext(r.Context(), "oauth request failed", "path", r.URL.Path, "error", err.Error())
 	newRefusal(http.StatusInternalServerError, errServer, "something went wrong on our side").write(w)
 }
 
-// readForm reads the body and finds out which client speaks. Parameters come in the body only, each once but
-// resource: those in an address end in logs, and repeated ones mean different things to different readers.
+// readForm reads the body and identifies the client. Parameters must be in the body, since URLs end up in logs, and only
+// resource may be repeated, since parsers disagree about repeated ones.
 func readForm(w http.ResponseWriter, r *http.Request) (form, *refusal) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
 		return form{}, newRefusal(http.StatusBadRequest, errInvalidRequest, "the body must be application/x-www-form-urlencoded")
 	}
 	if r.URL.RawQuery != "" || r.URL.ForceQuery {
-		return form{}, newRefusal(http.StatusBadRequest, errInvalidRequest, "parameters belong into the body, not the query")
+		return form{}, newRefusal(http.StatusBadRequest, errInvalidRequest, "parameters must be in the body, not in the query")
 	}
 	body, refused := readBody(w, r)
 	if refused != nil {
@@ -119,8 +119,8 @@ func errBodyTooLarge() *refusal {
 	return newRefusal(http.StatusRequestEntityTooLarge, errInvalidRequest, "the body is over the limit of 16 KiB")
 }
 
-// authenticate finds the client in the form or a Basic header (RFC 6749, section 2.3.1). Clients are public: a secret
-// is a mistake, but an empty one in a Basic header is how some libraries begin.
+// authenticate finds the client in the form or a Basic header (RFC 6749, section 2.3.1). Clients are public: a secret is
+// refused, except an empty one in a Basic header, which some libraries send.
 func (f *form) authenticate(headers []string) *refusal {
 	if f.values.Get("client_secret") != "" || f.values.Get("client_assertion") != "" {
 		return newRefusal(http.StatusUnauthorized, errInvalidClient, "clients here are public and have no secret")

@@ -27,26 +27,26 @@ type refreshRow struct {
 	salt                               []byte
 }
 
-// An outcome says what happens to a code or refresh token that a client presents.
+// An outcome is the decision about a code or refresh token that a client presents.
 type outcome int
 
 const (
-	refuse       outcome = iota // and change nothing
-	countFailure                // refuse, and count the try
-	invalidate                  // refuse, and it never works again
-	revoke                      // refuse, and the grant ends with all its tokens
+	refuse       outcome = iota // change nothing
+	countFailure                // refuse, and count the failure
+	invalidate                  // refuse, and make the code invalid
+	revoke                      // refuse, and revoke the grant with all its tokens
 	accept                      // issue tokens
-	reissue                     // accept, with the same successor as before
+	reissue                     // issue tokens, with the same successor as before
 )
 
-// redemption is what a client presents with a code.
+// redemption holds the parameters of a code exchange.
 type redemption struct {
-	client, redirect, verifier string // redirect may be empty: it is checked if present
+	client, redirect, verifier string // redirect is optional
 	resources                  []string
 }
 
-// checkCode decides about the redemption of a code. Reusing a code revokes its grant only when the client and
-// the PKCE verifier match: a code alone, taken from a log, is not enough to end access.
+// checkCode decides about the redemption of a code. Reusing a code revokes its grant only if the client and the PKCE
+// verifier match: a code from a log is not enough to end access.
 func checkCode(row codeRow, r redemption, now time.Time) (outcome, *oauthError) {
 	bad := &oauthError{errInvalidGrant, "the code is unknown, used or expired, or was issued for another client, redirect or verifier"}
 	valid := row.client == r.client && (r.redirect == "" || row.redirect == r.redirect) && verifies(r.verifier, row.challenge)
@@ -62,16 +62,16 @@ func checkCode(row codeRow, r redemption, now time.Time) (outcome, *oauthError) 
 	}
 	for _, r := range r.resources {
 		if !coversAny(row.resource, r) {
-			return refuse, &oauthError{errInvalidTarget, "resource was not asked for at the authorization endpoint"}
+			return refuse, &oauthError{errInvalidTarget, "resource was not requested at the authorization endpoint"}
 		}
 	}
 	return accept, nil
 }
 
-// Lengths of a verifier (RFC 7636, section 4.1).
+// Length of a PKCE verifier (RFC 7636, section 4.1).
 const minVerifier, maxVerifier = 43, 128
 
-// verifies reports whether the challenge was made from the verifier by S256.
+// verifies reports whether the challenge is the S256 challenge of the verifier.
 func verifies(verifier, challenge string) bool {
 	if len(verifier) < minVerifier || len(verifier) > maxVerifier {
 		return false
@@ -80,9 +80,9 @@ func verifies(verifier, challenge string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(challenge)) == 1
 }
 
-// renewal is what a client presents with a refresh token.
+// renewal holds the parameters of a refresh.
 type renewal struct {
-	client, scope string // scope may be empty: all that was granted
+	client, scope string // empty scope: all that was granted
 	resources     []string
 }
 
@@ -98,13 +98,13 @@ func checkRefresh(row refreshRow, r renewal, now time.Time, grace time.Duration,
 	case !now.Before(row.expires), !now.Before(row.ends):
 		return refuse, bad
 	case row.used.IsZero():
-	case grace > 0 && successorUnused && now.Sub(row.used) < grace: // which a clock ahead of ours makes negative
+	case grace > 0 && successorUnused && now.Sub(row.used) < grace: // negative if the clock of the other process is ahead
 		ok = reissue
 	default:
 		return revoke, bad
 	}
 	if !within(r.scope, row.scope) {
-		return refuse, &oauthError{errInvalidScope, "scope must not go beyond what was granted"}
+		return refuse, &oauthError{errInvalidScope, "scope must not exceed what was granted"}
 	}
 	for _, r := range r.resources {
 		if !coversAny(row.resource, r) {

@@ -15,24 +15,24 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A RegistrationLimit is how many clients may register. A zero field is its default, never unlimited. The first two hold
-// for an IPv4 address or an IPv6 /64, in this process; four times as much for a /48. The others hold over all processes
-// of the database.
+// A RegistrationLimit is how many clients may register. A zero field means its default, never unlimited. PerHour and Burst
+// hold for an IPv4 address or an IPv6 /64 in each process, and four times as much for a /48. The others hold over all
+// processes of the database.
 type RegistrationLimit struct {
 	PerHour int // 60
 	Burst   int // at once; 20
-	PerDay  int // all together, a fifth of them from one IPv6 /32 or IPv4 /16; 10 000
-	Unused  int // clients that are kept though they were never used; twice PerDay
+	PerDay  int // in total, at most a fifth of them from one IPv6 /32 or IPv4 /16; 10 000
+	Unused  int // clients that were never used; twice PerDay
 }
 
-// UnusedGrace is how long a newly registered client is kept though it is unused and there are too many unused clients: a
-// user may still be reading its consent page.
+// UnusedGrace is how long a new client is not removed even if there are too many unused clients: a user may still be reading
+// its consent page.
 const UnusedGrace = time.Hour
 
 const (
-	siteHosts     = 4        // a site may do what so many hosts may
-	maxBuckets    = 64 << 10 // of hosts, sites, grants and accounts that are remembered
-	mostProcesses = 16       // on one database for which the number of unused clients is kept exactly
+	siteHosts     = 4        // quota of a /48, in hosts
+	maxBuckets    = 64 << 10 // of hosts, sites, grants and accounts
+	mostProcesses = 16       // on one database for which the limit of unused clients is exact
 	removedExtra  = 100      // unused clients that one registration may remove
 )
 
@@ -54,13 +54,13 @@ func (l RegistrationLimit) complete() (RegistrationLimit, error) {
 	return l, nil
 }
 
-// Limits that are not configurable: clients that follow the contract stay far below them.
+// Limits that are not configurable: correct clients stay far below them.
 var (
-	failureQuota     = ratelimit.Quota{Burst: 120, Rate: 60, Per: time.Minute} // of requests at the token and revocation endpoints
-	failuresOfSite   = ratelimit.Quota{Burst: siteHosts * 120, Rate: siteHosts * 60, Per: time.Minute}
-	refreshQuota     = ratelimit.PerHour(60)  // of one grant, whose access tokens last half an hour
-	interactionQuota = ratelimit.PerHour(200) // put to one account, or answered for it
-	questionsOfDay   = ratelimit.PerDay(600)
+	failureQuota      = ratelimit.Quota{Burst: 120, Rate: 60, Per: time.Minute} // of requests at the token and revocation endpoints
+	failuresOfSite    = ratelimit.Quota{Burst: siteHosts * 120, Rate: siteHosts * 60, Per: time.Minute}
+	refreshQuota      = ratelimit.PerHour(60)  // of one grant; an access token is valid for half an hour
+	interactionQuota  = ratelimit.PerHour(200) // consent pages of one account, and uses of its remembered consent
+	interactionsOfDay = ratelimit.PerDay(600)
 )
 
 // limits are the rate limits of the server. A nil limit does not apply.
@@ -72,7 +72,7 @@ type limits struct {
 	interactions  []*ratelimit.Policy
 	day           ratelimit.Shared
 	unused        int
-	uncounted     atomic.Int64 // registrations here that cannot make the unused clients too many
+	uncounted     atomic.Int64 // registrations in this process until unused clients are counted again
 }
 
 func newLimits(l RegistrationLimit, now func() time.Time) (*limits, error) {
@@ -91,7 +91,7 @@ func newLimits(l RegistrationLimit, now func() time.Time) (*limits, error) {
 		},
 		refreshes: ratelimit.NewPolicy("refreshes", refreshQuota),
 		interactions: []*ratelimit.Policy{
-			ratelimit.NewPolicy("authorizations", interactionQuota), ratelimit.NewPolicy("authorizations-day", questionsOfDay),
+			ratelimit.NewPolicy("authorizations", interactionQuota), ratelimit.NewPolicy("authorizations-day", interactionsOfDay),
 		},
 		day:    ratelimit.PerDayShared("registrations", l.PerDay),
 		unused: l.Unused,
@@ -105,7 +105,7 @@ func newLimits(l RegistrationLimit, now func() time.Time) (*limits, error) {
 type limitError struct {
 	text string
 	wait time.Duration
-	draw []ratelimit.Draw // what was refused, if it was a draw
+	draw []ratelimit.Draw // the refused draw, if any
 }
 
 func errLimited(d ratelimit.Draw, hint string) *limitError {
@@ -118,18 +118,18 @@ func errLimited(d ratelimit.Draw, hint string) *limitError {
 
 func (e *limitError) Error() string { return e.text }
 
-// write answers with 429 (RFC 6585, section 4) and when to come again.
+// write answers 429 (RFC 6585, section 4) with Retry-After.
 func (e *limitError) write(w http.ResponseWriter) {
 	ratelimit.WriteHeader(w.Header(), e.draw)
 	ratelimit.WriteRetryAfter(w.Header(), e.wait)
 	newRefusal(http.StatusTooManyRequests, errTooManyRequests, e.text).write(w)
 }
 
-// registrationHint is what a client can do that cannot register.
+// registrationHint tells a client that cannot register what to do.
 const registrationHint = "wait the seconds in Retry-After, or use the URL of a client metadata document as client_id, which needs no registration"
 
-// limitFailures serves an endpoint at which failures are what costs: guesses, floods of what is malformed. A good request gives
-// back what it drew, so that a host with many users is held by their mistakes only.
+// limitFailures limits failed requests to an endpoint, such as guesses. A good request returns its draw, so that only failures
+// count for a client address with many users.
 func (s *Server) limitFailures(serve func(http.ResponseWriter, *http.Request) (good bool)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.limits == nil {
@@ -148,11 +148,10 @@ func (s *Server) limitFailures(serve func(http.ResponseWriter, *http.Request) (g
 	}
 }
 
-// onceDrawn remembers that a draw was made, for a transaction that may be run again.
+// onceDrawn records that a draw was made, for a transaction that may be retried.
 type onceDrawn bool
 
-// refresh draws one refresh of a grant, or fails with a *limitError. Each
-// stores a row for 30 days.
+// refresh draws one refresh of a grant, or fails with a *limitError. Each refresh stores a row for 30 days.
 func (l *limits) refresh(drawn *onceDrawn, grant string) error {
 	if l == nil || bool(*drawn) {
 		return nil
@@ -164,8 +163,8 @@ func (l *limits) refresh(drawn *onceDrawn, grant string) error {
 	return nil
 }
 
-// interaction draws one question to an account, or its answer without asking: each leads to rows, some of which last long. It
-// fails with [fault.RateLimited].
+// interaction draws one consent page of an account, or one use of its remembered consent: each stores rows. It fails with
+// [fault.RateLimited].
 func (l *limits) interaction(account string) error {
 	if l == nil {
 		return nil
@@ -185,17 +184,17 @@ func (l *limits) draw(of string, policies ...*ratelimit.Policy) (refused *rateli
 	return l.limiter.Take(draws)
 }
 
-// register draws one registration for the client at the address in this process.
+// register draws one registration of the client address in this process.
 func (l *limits) register(from netip.Addr) *limitError {
-	var room [2]ratelimit.Draw
-	if refused := l.limiter.Take(l.limiter.Draws(room[:0], l.registrations, from, 1)); refused != nil {
+	var buf [2]ratelimit.Draw
+	if refused := l.limiter.Take(l.limiter.Draws(buf[:0], l.registrations, from, 1)); refused != nil {
 		return errLimited(*refused, "")
 	}
 	return nil
 }
 
-// registerForAll draws one registration over all processes, or fails with a *limitError.
-func (l *limits) registerForAll(ctx context.Context, tx store.Tx, from netip.Addr, now time.Time) error {
+// registerShared draws one registration over all processes, or fails with a *limitError.
+func (l *limits) registerShared(ctx context.Context, tx store.Tx, from netip.Addr, now time.Time) error {
 	err := l.day.Draw(from, now, func(name string, draw func(time.Time) (time.Time, error)) error {
 		return store.Bucket(ctx, tx, name, draw)
 	})
@@ -205,9 +204,9 @@ func (l *limits) registerForAll(ctx context.Context, tx store.Tx, from netip.Add
 	return err
 }
 
-// evictUnused removes the oldest of the clients that were never used, where there are too many for another. A client that
-// somebody may be about to use stays: for [UnusedGrace], and while a question about it or a code for it is open. Where
-// that is not enough it fails with a *limitError.
+// evictUnused removes the oldest clients that were never used if there are too many for another. A client that a user may be
+// about to use stays: for [UnusedGrace], and while it has an open consent page or code. If none can be removed it fails with
+// a *limitError.
 func (l *limits) evictUnused(ctx context.Context, tx store.Tx, now time.Time) error {
 	if l.uncounted.Add(-1) >= 0 {
 		return nil
@@ -240,7 +239,7 @@ func (l *limits) evictUnused(ctx context.Context, tx store.Tx, now time.Time) er
 	return &limitError{text: "too many clients registered within the hour and were not used; " + registrationHint, wait: wait}
 }
 
-// connectionAddress is the other end of the connection.
+// connectionAddress is the remote address of the connection.
 func connectionAddress(r *http.Request) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return peer.Addr()

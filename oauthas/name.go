@@ -15,11 +15,11 @@ import (
 // maxName bounds client_name, in characters.
 const maxName = 100
 
-// wholeName is the length from which on a name of ours may not be part of another name. Shorter ones, such as the host of
-// a short domain, are part of many.
+// wholeName is the length from which one of our names may not be part of a client's name. Shorter ones, such as the host of a
+// short domain, are part of many names.
 const wholeName = 6
 
-// ownName is what no client may call itself: consent to "Namewharf" would be consent to us.
+// ownName is a name that no client may use: users would take it for this service.
 const ownName = "namewharf"
 
 // ownNames are the skeletons of our own names: the product's, and the host's if it is a name at all.
@@ -32,8 +32,7 @@ func ownNames(issuer *url.URL) []string {
 	return names
 }
 
-// checkName decides whether a client may show itself under the name. An error reads as the rest of a sentence that
-// begins with client_name, and does not repeat it.
+// checkName checks a client_name. Its errors complete a sentence that begins with client_name, and do not repeat the name.
 func checkName(name string, own []string) error {
 	switch {
 	case name == "":
@@ -62,7 +61,7 @@ func checkName(name string, own []string) error {
 	return nil
 }
 
-// deceptive reports characters that are not seen, or make others be seen differently.
+// deceptive reports characters that are invisible or change how others are shown.
 func deceptive(r rune) bool {
 	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
 		r != ' ' && unicode.Is(unicode.Zs, r) ||

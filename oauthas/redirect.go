@@ -16,13 +16,13 @@ const (
 	maxRedirectSize = 2 << 10
 )
 
-// neverSchemes run code, read files or lead to no application, whatever the configuration says.
+// neverSchemes run code, read files or open no application. The configuration cannot allow them.
 var neverSchemes = []string{
 	"javascript", "data", "vbscript", "file", "blob", "about", "ws", "ftp", "mailto",
 	"wss", "filesystem", "view-source", "http", "https",
 }
 
-// redirectRules say which redirect URIs a client may register.
+// redirectRules decide which redirect URIs a client may register. schemes are the allowed ones without a dot.
 type redirectRules struct{ schemes []string }
 
 func newRedirectRules(schemes []string) (redirectRules, error) {
@@ -34,7 +34,7 @@ func newRedirectRules(schemes []string) (redirectRules, error) {
 	return redirectRules{schemes}, nil
 }
 
-// validScheme is the grammar of RFC 3986, section 3.1, in lower case.
+// validScheme reports whether s is a scheme by RFC 3986, section 3.1, in lower case.
 func validScheme(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -46,7 +46,7 @@ func validScheme(s string) bool {
 	return s != ""
 }
 
-// checkAll checks the redirect URIs of one client. Errors say what is wrong, in words for its developer.
+// checkAll checks the redirect URIs of one client. Its errors are for the client's developer.
 func (rules redirectRules) checkAll(uris []string) error {
 	if len(uris) == 0 {
 		return errors.New("at least one redirect URI is needed")
@@ -62,14 +62,13 @@ func (rules redirectRules) checkAll(uris []string) error {
 	return nil
 }
 
-// check decides whether one redirect URI is acceptable. An error reads as the rest of a sentence that begins with the
-// URI, and does not repeat it.
+// check checks one redirect URI. Its errors complete a sentence that begins with the URI, and do not repeat it.
 func (rules redirectRules) check(uri string) error {
 	if uri == "" || len(uri) > maxRedirectSize {
 		return fmt.Errorf("must have 1 to %d bytes", maxRedirectSize)
 	}
 	if i := strings.IndexFunc(uri, notInURI); i >= 0 {
-		return errors.New("holds a character that may not stand in a URI, or a wildcard")
+		return errors.New("holds a character that is not allowed in a URI, or a wildcard")
 	}
 	if strings.Contains(uri, "#") {
 		return errors.New("must not have a fragment")
@@ -93,7 +92,7 @@ func (rules redirectRules) check(uri string) error {
 	return rules.checkPrivate(u)
 }
 
-// notInURI reports what RFC 3986 leaves out of URIs, and the asterisk, which others read as a wildcard.
+// notInURI reports characters that RFC 3986 does not allow in URIs, and the asterisk, which other servers take as a wildcard.
 func notInURI(r rune) bool {
 	return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^`+"`"+`{|}*`, r)
 }
@@ -147,8 +146,8 @@ func validPort(port string) bool {
 	return err == nil && n > 0 && strconv.FormatUint(n, 10) == port
 }
 
-// loopbackParts takes the port out of an http URI on loopback: host in its one spelling, rest from the path on. ok is
-// false for any other URI. It works on the text, so that nothing is lost on the way through a parser.
+// loopbackParts splits an http URI on loopback into host and rest, from the path on, without the port. ok is false for any
+// other URI. It works on the text, since a URL parser would normalize it.
 func loopbackParts(uri string) (host, rest string, ok bool) {
 	after, ok := strings.CutPrefix(uri, "http://")
 	if !ok {
@@ -171,8 +170,8 @@ func loopbackParts(uri string) (host, rest string, ok bool) {
 	return "", "", false
 }
 
-// matchRedirect reports whether the redirect of a request is the registered one: character by character, but any port
-// on loopback, where applications take what is free (RFC 8252, section 7.3).
+// matchRedirect reports whether the redirect URI of a request is the registered one: an exact match, but any port on
+// loopback, where applications use a free one (RFC 8252, section 7.3).
 func matchRedirect(registered, requested string) bool {
 	if registered == requested {
 		return true
@@ -185,7 +184,7 @@ func matchRedirect(registered, requested string) bool {
 	return ok && host == host2 && rest == rest2
 }
 
-// A target is what pages need to know about a checked redirect URI.
+// A target describes a checked redirect URI for pages.
 type target struct {
 	display  string // its host, or its scheme with a colon
 	origin   string // as a CSP source
@@ -195,7 +194,7 @@ type target struct {
 
 func targetOf(uri string) target {
 	u, err := url.Parse(uri)
-	if err != nil { // it was parsed when it was registered
+	if err != nil { // impossible: registration parsed it
 		return target{}
 	}
 	if _, _, ok := loopbackParts(uri); ok {

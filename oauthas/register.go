@@ -15,8 +15,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// metadata is what a client says about itself, in a registration or in its document (RFC 7591, section 2). Other
-// members are ignored.
+// metadata is the client metadata of a registration or a document (RFC 7591, section 2). Other members are ignored.
 type metadata struct {
 	Redirects     []string
 	Name          string
@@ -28,7 +27,7 @@ type metadata struct {
 	hasSecret bool
 }
 
-// registration is the answer to a registration (RFC 7591, section 3.2.1).
+// registration is the response to a registration (RFC 7591, section 3.2.1).
 type registration struct {
 	ClientID      string   `json:"client_id"`
 	IssuedAt      int64    `json:"client_id_issued_at"`
@@ -90,11 +89,11 @@ func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// insertClient stores a client, if the limits that hold over all processes let it.
+// insertClient stores a client within the limits over all processes.
 func (s *Server) insertClient(ctx context.Context, c client, from netip.Addr, now time.Time) error {
 	return s.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		if s.limits != nil {
-			if err := s.limits.registerForAll(ctx, tx, from, now); err != nil {
+			if err := s.limits.registerShared(ctx, tx, from, now); err != nil {
 				return err
 			}
 			if err := s.limits.evictUnused(ctx, tx, now); err != nil {
@@ -105,7 +104,7 @@ func (s *Server) insertClient(ctx context.Context, c client, from netip.Addr, no
 	})
 }
 
-// readMetadata takes the known members out of a JSON object, by their exact names.
+// readMetadata reads the known members of a JSON object, by their exact names.
 func readMetadata(body []byte) (metadata, *oauthError) {
 	var m metadata
 	var members map[string]json.RawMessage
@@ -133,7 +132,7 @@ func readMetadata(body []byte) (metadata, *oauthError) {
 	return m, nil
 }
 
-// checkMetadata holds what a client says about itself against the rules. What it may leave out stays as it is.
+// checkMetadata checks client metadata against the rules.
 func (s *Server) checkMetadata(m metadata) *oauthError {
 	if err := s.rules.checkAll(m.Redirects); err != nil {
 		return &oauthError{errInvalidRedirect, err.Error()}
@@ -156,13 +155,13 @@ func (s *Server) checkMetadata(m metadata) *oauthError {
 func (s *Server) checkDocument(id string, body []byte) (client, error) {
 	m, refusal := readMetadata(body)
 	if refusal != nil {
-		return client{}, errors.New("the document is not the JSON of a client")
+		return client{}, errors.New("the document is not client metadata in JSON")
 	}
 	if m.clientID != id {
-		return client{}, errors.New("client_id in the document is not the address of the document")
+		return client{}, errors.New("client_id in the document is not the URL of the document")
 	}
 	if m.hasSecret {
-		return client{}, errors.New("the document holds a client_secret, for all to read")
+		return client{}, errors.New("the document must not hold a client_secret: it is public")
 	}
 	if refusal := s.checkMetadata(m); refusal != nil {
 		return client{}, errors.New(refusal.description)

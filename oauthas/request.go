@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// maxState bounds the state that a client gets back: some put a whole object in it.
+// maxState bounds state: some clients put a whole object in it.
 const maxState = 4 << 10
 
-// A client asks for access. Its name is its own claim.
+// A client is an OAuth client. Its name is unverified.
 type client struct {
 	id        string
 	name      string // may be empty
 	redirects []string
-	host      string // that its metadata document came from; empty: registered here
+	host      string // of its metadata document; empty: a registered client
 }
 
-// size is about how many bytes it holds.
+// size is an estimate of its bytes in memory.
 func (c client) size() int64 {
 	n := 256 + len(c.id) + len(c.name) + len(c.host)
 	for _, r := range c.redirects {
@@ -26,7 +26,7 @@ func (c client) size() int64 {
 	return int64(n)
 }
 
-// An oauthError is a refusal in the words of OAuth: a code from the RFCs and a sentence for the developer.
+// An oauthError is an OAuth error: a code from the RFCs and a sentence for the developer.
 type oauthError struct{ code, description string }
 
 // Error codes of RFC 6749, sections 4.1.2.1 and 5.2, RFC 8707, RFC 7591 and OpenID Connect Core, section 3.1.2.6.
@@ -48,24 +48,23 @@ const (
 	errNotFound        = "not_found"
 )
 
-// A request is a checked authorization request. It is stored as JSON between the question and the answer, so that
-// what is granted is what was shown.
+// A request is a checked authorization request. It is stored as JSON while the consent page is open, so that the user grants
+// what the page shows.
 type request struct {
 	ClientID    string `json:"client_id"`
 	ClientName  string `json:"client_name"`
 	Host        string `json:"host"`
 	RedirectURI string `json:"redirect_uri"`
-	State       []byte `json:"state"` // verbatim, whatever bytes they are
+	State       []byte `json:"state"` // verbatim, possibly not UTF-8
 	Challenge   string `json:"challenge"`
 	Scope       string `json:"scope"`    // separated by spaces
 	Resource    string `json:"resource"` // separated by spaces
 
 	silent bool // prompt=none: no page may be shown
-	asked  bool // the person is to be asked even if the answer is known
+	asked  bool // prompt: the user has to be asked even if consent is remembered
 }
 
-// param returns the value of a parameter. RFC 6749, section 3.1: one without a value counts as absent, and none may
-// be repeated.
+// param returns the value of a parameter. An empty one counts as absent, and none may be repeated (RFC 6749, section 3.1).
 func param(params url.Values, name string) (value string, once bool) {
 	values := params[name]
 	switch len(values) {
@@ -82,8 +81,8 @@ var authorizeParams = []string{
 	"response_type", "state", "scope", "code_challenge", "code_challenge_method", "prompt",
 }
 
-// chooseRedirect returns the redirect URI of the request, if the client registered it. problem is for a page: nothing
-// is sent to an address that is not known to be the client's.
+// chooseRedirect returns the redirect URI of the request, if the client registered it. problem is the text of an error page:
+// errors must not go to an unregistered URI.
 func chooseRedirect(c client, params url.Values) (uri, problem string) {
 	uri, once := param(params, "redirect_uri")
 	switch {
@@ -92,15 +91,15 @@ func chooseRedirect(c client, params url.Values) (uri, problem string) {
 	case uri == "" && len(c.redirects) == 1:
 		return c.redirects[0], ""
 	case uri == "":
-		return "", "The application did not say where to return to."
+		return "", "The application did not give a redirect address."
 	case !slices.ContainsFunc(c.redirects, func(r string) bool { return matchRedirect(r, uri) }):
-		return "", "The address to return to is not one that the application registered."
+		return "", "The application did not register this redirect address."
 	}
 	return uri, ""
 }
 
-// checkRequest decides whether the parameters are a request that a person can be asked about, once client and
-// redirect are known to be good. On refusal the state alone is set in the result.
+// checkRequest checks the parameters of a request with a known client and redirect URI. On an error the result has only the
+// state.
 func checkRequest(a audience, c client, redirect string, params url.Values) (request, *oauthError) {
 	state, once := param(params, "state")
 	if !once || len(state) > maxState {
@@ -134,7 +133,7 @@ func checkRequest(a audience, c client, redirect string, params url.Values) (req
 	prompts := strings.Fields(params.Get("prompt"))
 	silent := slices.Contains(prompts, "none")
 	if silent && len(prompts) > 1 {
-		return refused, &oauthError{errInvalidRequest, "prompt=none goes with no other prompt"}
+		return refused, &oauthError{errInvalidRequest, "prompt=none excludes other prompts"}
 	}
 	return request{
 		ClientID: c.id, ClientName: c.name, Host: c.host, RedirectURI: redirect, State: []byte(state),
@@ -143,11 +142,11 @@ func checkRequest(a audience, c client, redirect string, params url.Values) (req
 	}, nil
 }
 
-// challengeLength is that of SHA-256 in base64url (RFC 7636, section 4.2).
+// challengeLength is the length of SHA-256 in base64url (RFC 7636, section 4.2).
 const challengeLength = 43
 
-// checkChallenge holds the parameters of PKCE against S256. The RFC reads an absent method as plain; here nothing is
-// plain, and OAuth 2.1 clients mean S256.
+// checkChallenge checks the PKCE parameters. An absent method means S256 here, as OAuth 2.1 clients expect, not plain as in
+// RFC 7636.
 func checkChallenge(challenge, method string) *oauthError {
 	switch {
 	case challenge == "":
@@ -160,8 +159,7 @@ func checkChallenge(challenge, method string) *oauthError {
 	return nil
 }
 
-// findScopes returns the scopes asked for in their fixed order; an empty list means reading prices. ok is false when one
-// is not known.
+// findScopes returns the requested scopes in a fixed order; an empty list means pricing:read. ok is false if one is unknown.
 func findScopes(scope string) (found string, ok bool) {
 	asked := strings.Fields(scope)
 	if len(asked) == 0 {
@@ -192,20 +190,19 @@ func within(narrow, wide string) bool {
 	return true
 }
 
-// present leaves out values that are empty, which count as absent.
+// present removes empty values, which count as absent.
 func present(values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" })
 }
 
-// rememberable reports whether consent to the request may be remembered. Anybody can register a
-// client, listen on a loopback port or claim a private scheme, so only https redirects of metadata documents qualify
-// (RFC 8252, section 8.6).
+// rememberable reports whether consent to the request may be remembered. Anybody can register a client, listen on a loopback
+// port or claim a private scheme, so only https redirects of metadata documents qualify (RFC 8252, section 8.6).
 func (r request) rememberable() bool {
 	t := targetOf(r.RedirectURI)
 	return r.Host != "" && t.web && !t.loopback
 }
 
-// answerURL is the redirect URI with the answer to the request in its query, its own text untouched.
+// answerURL is the redirect URI with the authorization response appended to its query.
 func (r request) answerURL(issuer string, answer url.Values) string {
 	if len(r.State) > 0 {
 		answer.Set("state", string(r.State))
@@ -221,7 +218,7 @@ func (r request) answerURL(issuer string, answer url.Values) string {
 	return r.RedirectURI + joint + answer.Encode()
 }
 
-// errorURL is answerURL for a refusal.
+// errorURL is answerURL for an error.
 func (r request) errorURL(issuer string, e *oauthError) string {
 	return r.answerURL(issuer, url.Values{"error": {e.code}, "error_description": {e.description}})
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// A redeemed code betrays its second redemption as long as its grant may live.
+// usedCodeLife is how long redeemed codes are stored, to detect their reuse during the life of the grant.
 const usedCodeLife = GrantLife + time.Hour
 
-// Retention says how long the rows of this package's tables live.
+// Retention returns the retention rules of this package's tables.
 func Retention() []sweep.Rule {
 	return []sweep.Rule{
 		{Table: "oauth_grants", Kept: "until they are revoked, left unused for 30 days, or a year old", Plan: planGrants, Age: "expires_at"},
@@ -33,7 +33,7 @@ func Retention() []sweep.Rule {
 	}
 }
 
-// planGrants finds grants that were left unused for too long. Their clients count as used until they are removed.
+// planGrants finds expired grants. Their clients count as used until then.
 func planGrants(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
 	var one int
 	err := tx.QueryRow(ctx, `SELECT 1 FROM oauth_grants WHERE expires_at <= $1 LIMIT 1`, store.Micros(over)).Scan(&one)

@@ -12,9 +12,9 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// serveRevoke is the revocation endpoint (RFC 7009). It answers 200 whether the token was good or not. The hint is
-// not needed: tokens show their kind. Who holds a token may end it without saying which client it is; a client that
-// does say so ends only its own. It reports whether the request was good: whether it ended something.
+// serveRevoke is the revocation endpoint (RFC 7009). It answers 200 whether the token was valid or not. It ignores
+// token_type_hint: a token's prefix shows its type. Without client_id any holder of a token may revoke it; with client_id a
+// client revokes only its own tokens. It reports whether it revoked something.
 func (s *Server) serveRevoke(w http.ResponseWriter, r *http.Request) (good bool) {
 	f, refused := readForm(w, r)
 	if refused != nil {
@@ -29,14 +29,14 @@ func (s *Server) serveRevoke(w http.ResponseWriter, r *http.Request) (good bool)
 	ended, err := s.revokeToken(r.Context(), token, f.client)
 	if err != nil {
 		s.fail(w, r, err)
-		return true // the mistake is ours
+		return true // not the client's failure
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	return ended
 }
 
-// revokeToken ends an access token, or the whole grant of a refresh token, used or not, and reports whether there was one.
+// revokeToken revokes an access token, or the grant of a refresh token, used or not. ended says that there was one.
 func (s *Server) revokeToken(ctx context.Context, token, client string) (ended bool, err error) {
 	hash := digestOf(token)
 	var event *Event
@@ -77,21 +77,21 @@ func (s *Server) revokeToken(ctx context.Context, token, client string) (ended b
 	return forget || event != nil, nil
 }
 
-// A Grant is what an account allows a client to do.
+// A Grant is the access that an account has granted to a client.
 type Grant struct {
 	ID          string
 	ClientID    string
-	ClientName  string // what the client called itself when it was allowed, unverified; may be empty
-	ClientHost  string // whose document describes the client; empty: it registered itself
+	ClientName  string // client_name at that time, unverified; may be empty
+	ClientHost  string // of the client metadata document; empty: the client is registered
 	RedirectURI string
 	Scopes      []string
 	Resources   []string
 	Created     time.Time
 	LastUsed    time.Time // when tokens were last issued
-	Expires     time.Time // unless it is used before
+	Expires     time.Time // if it is not used before
 }
 
-// Grants are the live grants of an account, the one used last first.
+// Grants returns the valid grants of an account, the last used first.
 func (s *Server) Grants(ctx context.Context, accountID string) ([]Grant, error) {
 	scan := func(rows *sql.Rows) (g Grant, err error) {
 		var scope, resource string
@@ -116,8 +116,8 @@ func (s *Server) Grants(ctx context.Context, accountID string) ([]Grant, error) 
 	return list, nil
 }
 
-// RevokeGrant ends a grant of the account with all its tokens, and forgets the consent behind it. A grant that the
-// account does not have is [fault.NotFound].
+// RevokeGrant revokes a grant of the account with all its tokens, and forgets the consent to the client. It fails with
+// [fault.NotFound] if the account has no such grant.
 func (s *Server) RevokeGrant(ctx context.Context, accountID, grantID string) error {
 	if !plainID(grantID) {
 		return errNoGrant()
@@ -152,13 +152,12 @@ func (s *Server) RevokeGrant(ctx context.Context, accountID, grantID string) err
 
 func errNoGrant() error { return fault.New(fault.NotFound, "there is no such grant") }
 
-// RemoveAll is [Server.RevokeAll] for an account that is deleted: nothing of it is kept, not even the codes that would
-// betray that they are used again.
+// RemoveAll is [Server.RevokeAll] for an account that is deleted: it also removes the redeemed codes, which detect reuse.
 func (s *Server) RemoveAll(ctx context.Context, tx store.Tx, accountID string) error {
 	return RemoveAccount(ctx, tx, accountID, s.cfg.Now())
 }
 
-// RemoveAccount is [Server.RemoveAll] for a program that serves nothing.
+// RemoveAccount is [Server.RemoveAll] for a program without a Server.
 func RemoveAccount(ctx context.Context, tx store.Tx, accountID string, now time.Time) error {
 	if err := RevokeAccount(ctx, tx, accountID, now); err != nil {
 		return err
@@ -169,14 +168,14 @@ func RemoveAccount(ctx context.Context, tx store.Tx, accountID string, now time.
 	return nil
 }
 
-// RevokeAll ends everything that lets clients act for the account, in a transaction of the caller, as when the
-// password changes. Tokens that were checked within [Staleness] are accepted until that is over; to end them at once
-// in this process, call [Server.Forget] after the commit.
+// RevokeAll revokes all grants, codes and consents of the account in the caller's transaction, as when the password changes.
+// Cached tokens are accepted for up to [Staleness]; to end them at once in this process, call [Server.FlushTokenCache] after
+// the commit.
 func (s *Server) RevokeAll(ctx context.Context, tx store.Tx, accountID string) error {
 	return RevokeAccount(ctx, tx, accountID, s.cfg.Now())
 }
 
-// RevokeAccount is [Server.RevokeAll] for a program that serves nothing.
+// RevokeAccount is [Server.RevokeAll] for a program without a Server.
 func RevokeAccount(ctx context.Context, tx store.Tx, accountID string, now time.Time) error {
 	if err := deleteAccountState(ctx, tx, accountID, now); err != nil {
 		return fmt.Errorf("revoke all grants: %w", err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Prefixes of secrets, so that scanners recognise a leaked one.
+// Prefixes of secrets, by which scanners recognise a leaked one.
 const (
 	codePrefix    = "nw_ac_"
 	accessPrefix  = "nw_at_"
@@ -17,20 +17,20 @@ const (
 	interactionPrefix = "nw_in_"
 )
 
-// secretSize is that of every secret: 256 bits cannot be guessed, so a plain hash of them need not be slow.
+// secretSize is the size of every secret: 256 bits cannot be guessed, so a fast hash is enough to store them.
 const secretSize = 32
 
 const prefixSize = len(codePrefix)
 
-// secretLength is the number of characters of a secret in writing.
+// secretLength is the number of characters of a secret in text.
 var secretLength = prefixSize + base64.RawURLEncoding.EncodedLen(secretSize)
 
-// A digest is SHA-256 of a secret, which is all that is stored of it.
+// A digest is the SHA-256 of a secret. The database stores only digests.
 type digest [sha256.Size]byte
 
 func digestOf(secret string) digest {
-	var room [64]byte // for a secret of ours: no allocation
-	return sha256.Sum256(append(room[:0], secret...))
+	var buf [64]byte // avoids an allocation for well-formed secrets
+	return sha256.Sum256(append(buf[:0], secret...))
 }
 
 // newSecret returns a fresh secret.
@@ -40,7 +40,7 @@ func newSecret(prefix string) string {
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// wellFormed reports whether s may be a secret with that prefix. What is not, needs no look into the database.
+// wellFormed reports whether s may be a secret with that prefix; if not, there is no need to query the database.
 func wellFormed(s, prefix string) bool {
 	if len(s) != secretLength || !strings.HasPrefix(s, prefix) {
 		return false
@@ -48,7 +48,7 @@ func wellFormed(s, prefix string) bool {
 	return base64url(s[prefixSize:])
 }
 
-// base64url reports whether s holds the characters of base64url only (RFC 4648, section 5).
+// base64url reports whether s has only characters of base64url (RFC 4648, section 5).
 func base64url(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -60,15 +60,15 @@ func base64url(s string) bool {
 	return true
 }
 
-// successor is the refresh token that follows the given one. Neither the salt, which is stored, nor the token, which
-// is not, gives it away alone.
+// successor is the refresh token that follows the given one. It needs both the salt, which is stored, and the token, which is
+// not.
 func successor(token string, salt []byte) string {
 	mac := hmac.New(sha256.New, salt)
 	mac.Write([]byte(token))
 	return refreshPrefix + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// newSalt is a fresh salt for [successor].
+// newSalt returns a random salt for [successor].
 func newSalt() []byte {
 	salt := make([]byte, secretSize)
 	rand.Read(salt)

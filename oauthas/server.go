@@ -1,15 +1,15 @@
 // Package oauthas is the embedded OAuth 2.1 authorization server.
 //
-// Clients are public: they register themselves (RFC 7591) or are named by the URL of a document about them (Client ID
-// Metadata Documents), prove with PKCE (RFC 7636, S256 only) that a code was issued to them, and hold no secret. Tokens
-// are opaque; of them, and of codes, the database holds SHA-256 only.
+// Clients are public, without a secret: they register (RFC 7591) or use the URL of a Client ID Metadata Document, and prove
+// with PKCE (RFC 7636, S256 only) that a code was issued to them. Tokens are opaque. The database stores only the SHA-256 of
+// tokens and codes.
 //
-// [Server.Handler] serves what programs call: discovery, registration, token and revocation. Web pages stay
-// with the caller: they ask [Server.Authorize] what to do with an authorization request and hand the
-// person's answer to [Server.Answer]. [Server.Caller] tells resource servers whom a token speaks for.
+// [Server.Handler] serves discovery, registration, token and revocation. The caller serves the web pages: they call
+// [Server.Authorize] with an authorization request and [Server.Answer] with the user's answer. [Server.Caller] returns the
+// account and scopes of an access token to resource servers.
 //
-// Who may do what is decided by functions without state: redirect.go (redirect URIs), name.go (names of clients),
-// request.go (authorization requests), audience.go (resources), grant.go (codes and refresh tokens).
+// The decisions are stateless functions: redirect.go (redirect URIs), name.go (names of clients), request.go (authorization
+// requests), audience.go (resources), grant.go (codes and refresh tokens).
 package oauthas
 
 import (
@@ -34,72 +34,71 @@ const (
 	CodeLife    = 60 * time.Second
 	AccessLife  = 30 * time.Minute
 	RefreshLife = 30 * 24 * time.Hour
-	GrantLife   = 180 * 24 * time.Hour // refreshing goes no further: the person is asked again
+	GrantLife   = 180 * 24 * time.Hour // after which the user has to consent again
 
-	UnusedLife      = 7 * 24 * time.Hour // of a registered client without a live grant
-	InteractionLife = 10 * time.Minute   // between the question and the answer
+	UnusedLife      = 7 * 24 * time.Hour // of a registered client without a valid grant
+	InteractionLife = 10 * time.Minute   // of a consent page
 )
 
-// maxCodeFailures is the number of failed redemptions after which a code is burnt.
+// maxCodeFailures is the number of failed redemptions after which a code is invalid.
 const maxCodeFailures = 5
 
-// Bounds on what one person, or a client that one person trusts, can make us keep.
+// Limits of what one account, or a client that it trusts, can make us store.
 const (
-	maxInteractions = 32 // open questions of a session; the oldest make way
-	maxGrants       = 32 // grants of a client by one account, such as on several machines; those used longest ago make way
+	maxInteractions = 32 // open consent pages of a session; the oldest are removed
+	maxGrants       = 32 // grants of one account to one client, such as on several machines; the least recently used are removed
 )
 
-// Config is what a Server needs. DB, Issuer and Resources are required.
+// Config configures [New]. DB, Issuer and Resources are required.
 type Config struct {
 	DB     *store.DB
 	Now    func() time.Time // nil: time.Now
 	Issuer string           // the public address of the service, without a slash at the end; https unless loopback
 
-	// Resources are the protected resources, absolute URLs. Those below the issuer get their metadata document here;
-	// one elsewhere serves its own and is only known as a target of tokens.
+	// Resources are the protected resources, absolute URLs. The server serves the metadata documents of those below the
+	// issuer; other resources serve their own.
 	Resources []string
 
-	// Fetch gets client metadata documents. nil: [DocumentClient] with public addresses only.
+	// Fetch fetches client metadata documents. nil: [DocumentClient] with public addresses only.
 	Fetch *egress.Client
 
-	// AllowedSchemes are private-use URI schemes of redirects that have no dot. nil: those of known editors.
+	// AllowedSchemes are private-use URI schemes without a dot that redirects may use. nil: those of well-known editors.
 	AllowedSchemes []string
 
-	// RefreshGrace is how long after its use a refresh token still gives the same successor, as long as that one is
-	// unused: for clients that lose an answer. Zero, the default, revokes the grant at once.
+	// RefreshGrace is how long after its use a refresh token still returns the same successor, while that is unused, for
+	// clients that lose a response. Zero, the default: reusing a refresh token revokes the grant at once.
 	RefreshGrace time.Duration
 
 	Registrations RegistrationLimit              // see also NoLimits
-	NoLimits      bool                           // registration and fetches of documents without a limit
+	NoLimits      bool                           // no rate limits
 	ClientIP      func(*http.Request) netip.Addr // of the client, for the limits; nil: the connection's
 	Record        func(context.Context, Event)   // receives the events of grants; nil: none
 	Logger        *slog.Logger                   // nil: nothing is logged
 }
 
-// An Event is something that happened to a grant, for the security log of the account.
+// An Event is a change of a grant, for the security log of the account.
 type Event struct {
 	Account string
 	Kind    EventKind
-	Client  string // the name the client gives itself, or its address
+	Client  string // the client's name, or its id without a name
 	Grant   string // its id
 }
 
-// An EventKind says what happened.
+// An EventKind is the kind of an [Event].
 type EventKind string
 
 // The kinds of events.
 const (
 	GrantBegan      EventKind = "grant_began"      // a client received its first tokens
 	GrantRevoked    EventKind = "grant_revoked"    // by the account or the client
-	CodeReplayed    EventKind = "code_replayed"    // the grant was revoked for it
-	RefreshReplayed EventKind = "refresh_replayed" // the grant was revoked for it
+	CodeReplayed    EventKind = "code_replayed"    // a code was reused, which revoked the grant
+	RefreshReplayed EventKind = "refresh_replayed" // a refresh token was reused, which revoked the grant
 )
 
-// defaultSchemes are the redirect schemes without a dot that are accepted by default: editors with many users that
-// cannot change theirs.
+// defaultSchemes are the redirect schemes without a dot that are accepted by default: those of editors with many users.
 var defaultSchemes = []string{"cursor", "vscode", "vscode-insiders", "windsurf"}
 
-// scopes are those of the public API, in the order in which they are shown. The first is the default.
+// scopes are those of the public API, in display order. The first is the default.
 var scopes = []string{"pricing:read", "domains:write"}
 
 // A Server is the authorization server. It is safe for concurrent use; any number of them may share a database.
@@ -107,17 +106,17 @@ type Server struct {
 	cfg       Config
 	rules     redirectRules
 	audience  audience
-	ownNames  []string // skeletons that no client may call itself
+	ownNames  []string // skeletons of names that no client may use
 	documents *documentCache
 	limits    *limits // nil: none
 	handler   http.Handler
 
-	tokens     *cache.Cache[digest, cachedToken] // good access tokens
-	generation atomic.Uint64                     // counts revocations here; entries of tokens from before do not count
+	tokens     *cache.Cache[digest, cachedToken] // valid access tokens
+	generation atomic.Uint64                     // counts flushes; cached tokens of earlier generations are void
 }
 
-// New returns a server. It refuses an issuer that is not an
-// absolute URL, or is plain http on a host that is not loopback, and redirect schemes that are never safe.
+// New returns a server. It refuses an issuer that is not an absolute URL, or is plain http on a host that is not loopback, and
+// redirect schemes that are never safe.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.DB == nil {
 		return nil, errors.New("oauthas: a database is needed")
@@ -169,12 +168,12 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Close waits for documents that are being fetched.
+// Close waits for fetches of documents.
 func (s *Server) Close() {
 	s.documents.close()
 }
 
-// checkIssuer holds the issuer against RFC 8414, section 2, with plain http for loopback.
+// checkIssuer checks the issuer against RFC 8414, section 2, but allows plain http on loopback.
 func checkIssuer(issuer string) (*url.URL, error) {
 	u, err := url.Parse(issuer)
 	switch {

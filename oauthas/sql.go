@@ -30,7 +30,7 @@ func selectClient(ctx context.Context, tx store.Tx, id string) (client, error) {
 	return c, nil
 }
 
-// touchClient keeps a registered client from being removed as unused.
+// touchClient marks a registered client as used, so that it is not removed.
 func touchClient(ctx context.Context, tx store.Tx, id string, now time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE oauth_clients SET used_at = $2 WHERE id = $1`, id, store.Micros(now))
 	return err
@@ -43,7 +43,7 @@ func insertInteraction(ctx context.Context, tx store.Tx, hash, session digest, a
 	return err
 }
 
-// trimInteractions removes the oldest interactions of a session beyond the number to keep.
+// trimInteractions removes the oldest interactions of a session beyond keep.
 func trimInteractions(ctx context.Context, tx store.Tx, session digest, keep int) error {
 	_, err := tx.Exec(ctx, `
 		DELETE FROM oauth_interactions WHERE session = $1 AND hash NOT IN (
@@ -115,7 +115,7 @@ func insertGrant(ctx context.Context, tx store.Tx, c codeRow, now time.Time) err
 	return err
 }
 
-// trimGrants ends the grants of a client of the account that were used longest ago, beyond the number to keep.
+// trimGrants deletes the least recently used grants of the account to a client beyond keep.
 func trimGrants(ctx context.Context, tx store.Tx, account, client string, keep int) error {
 	_, err := tx.Exec(ctx, `
 		DELETE FROM oauth_grants WHERE account_id = $1 AND client_id = $2 AND id NOT IN (
@@ -166,7 +166,7 @@ func useRefresh(ctx context.Context, tx store.Tx, hash digest, now time.Time, sa
 	return err
 }
 
-// deleteGrant ends a grant; its tokens go with it. found is false when it is gone already.
+// deleteGrant deletes a grant with its tokens. found is false if there is none.
 func deleteGrant(ctx context.Context, tx store.Tx, id string) (found bool, err error) {
 	n, err := tx.Exec(ctx, `DELETE FROM oauth_grants WHERE id = $1`, id)
 	return n > 0, err
@@ -184,8 +184,7 @@ func accessClient(ctx context.Context, tx store.Tx, hash digest) (client string,
 	return client, err
 }
 
-// deleteClientState removes what would let a client of the account go on without asking: remembered consent, open
-// questions, and codes that are not redeemed.
+// deleteClientState removes the account's remembered consent to a client, its open interactions and unredeemed codes.
 func deleteClientState(ctx context.Context, tx store.Tx, account, client string) error {
 	for _, query := range []string{
 		`DELETE FROM oauth_consents WHERE account_id = $1 AND client_id = $2`,
@@ -199,7 +198,7 @@ func deleteClientState(ctx context.Context, tx store.Tx, account, client string)
 	return nil
 }
 
-// deleteAccountState removes everything that lets any client act for the account.
+// deleteAccountState removes all grants, consents, interactions and unredeemed codes of the account.
 func deleteAccountState(ctx context.Context, tx store.Tx, account string, now time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		UPDATE oauth_clients SET used_at = $2 WHERE id IN (SELECT client_id FROM oauth_grants WHERE account_id = $1)`,

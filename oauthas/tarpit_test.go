@@ -85,7 +85,7 @@ func TestSlowHostsKeepNobodyWaiting(t *testing.T) {
 				pits[i] = newTarpit(t, i)
 				attack.Go(func() { d.authorizeFrom(ctx, pits[i].url+"/client.json", clientAddress(i%c.addresses)) })
 			}
-			want := int64(min(c.hosts, c.addresses*fetchesOfHost))
+			want := int64(min(c.hosts, c.addresses*fetchesPerClient))
 			for wait := time.Now(); fetches < want && time.Since(wait) < 5*time.Second; time.Sleep(time.Millisecond) {
 				fetches = 0
 				for _, p := range pits {
@@ -136,7 +136,7 @@ func TestASlowHostGetsFewSlots(t *testing.T) {
 	if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", clientAddress(1000)).(Consent); !ok {
 		t.Fatalf("got %#v, want a question", got)
 	}
-	for round, want := range []int64{fetchesAtHost, fetchesAfterFailure} {
+	for round, want := range []int64{fetchesPerHost, fetchesAfterFailure} {
 		most.Store(0)
 		var all sync.WaitGroup
 		for i := range 12 {

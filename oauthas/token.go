@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// tokens is the answer of the token endpoint (RFC 6749, section 5.1).
+// tokens is the response of the token endpoint (RFC 6749, section 5.1).
 type tokens struct {
 	Access    string `json:"access_token"`
 	Type      string `json:"token_type"`
@@ -39,7 +39,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) (good bool) 
 		limited.write(w)
 	case err != nil:
 		s.fail(w, r, err)
-		return true // the mistake is ours
+		return true // not the client's failure
 	case refusal == nil:
 		writeJSON(w, http.StatusOK, answer)
 		return true
@@ -51,7 +51,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) (good bool) 
 	return false
 }
 
-// exchange gives tokens for what the form holds: a code or a refresh token.
+// exchange issues tokens for the code or the refresh token of the form.
 func (s *Server) exchange(ctx context.Context, f form) (tokens, *oauthError, error) {
 	grant := f.values.Get("grant_type")
 	switch grant {
@@ -88,7 +88,7 @@ func (s *Server) targets(f form) (resources []string, known bool) {
 	return s.audience.find(asked)
 }
 
-// mayExist reports whether a client of that id may exist. A client with a document is not asked for it again.
+// mayExist reports whether a client of that id may exist. It does not fetch metadata documents.
 func (s *Server) mayExist(ctx context.Context, id string) bool {
 	if strings.HasPrefix(id, "https://") {
 		return true
@@ -97,7 +97,7 @@ func (s *Server) mayExist(ctx context.Context, id string) bool {
 	return !errors.Is(err, errUnknownClient)
 }
 
-// redeem exchanges a code for tokens. Redemptions of one code run one after another in the database: one succeeds.
+// redeem exchanges a code for tokens. Transactions serialize the redemptions of one code: one succeeds.
 func (s *Server) redeem(ctx context.Context, code string, r redemption) (answer tokens, refusal *oauthError, err error) {
 	unknown := &oauthError{errInvalidGrant, "the code is unknown, used or expired"}
 	if !wellFormed(code, codePrefix) {
@@ -205,7 +205,7 @@ func (s *Server) refresh(ctx context.Context, token string, r renewal) (answer t
 	return answer, refusal, nil
 }
 
-// successorUnused reports whether the token was used and what followed it was not. Only with a grace is that known.
+// successorUnused reports whether the token was used and its successor was not. It is false without a RefreshGrace.
 func (s *Server) successorUnused(ctx context.Context, tx store.Tx, token string, row refreshRow) (bool, error) {
 	if row.used.IsZero() || len(row.salt) == 0 {
 		return false, nil
@@ -217,7 +217,7 @@ func (s *Server) successorUnused(ctx context.Context, tx store.Tx, token string,
 	return err == nil && next.used.IsZero(), err
 }
 
-// rotate issues the successor of a refresh token, the same one again within the grace, with an access token.
+// rotate issues the successor of a refresh token, or the same successor again, with an access token.
 func (s *Server) rotate(ctx context.Context, tx store.Tx, token string, row refreshRow, r renewal, again bool, now time.Time) (tokens, error) {
 	var next string
 	if again {
@@ -246,10 +246,10 @@ func (s *Server) rotate(ctx context.Context, tx store.Tx, token string, row refr
 	return s.access(ctx, tx, accessParams{row.grant, row.account, scope, tokenResources(row.resource, r.resources), next}, now, row.ends)
 }
 
-// accessParams is what an access token is issued for, and the refresh token beside it.
+// accessParams are the properties of an access token, and the refresh token issued with it.
 type accessParams struct{ grant, account, scope, resource, refresh string }
 
-// access issues an access token that ends with the grant at the latest.
+// access issues an access token that expires with the grant at the latest.
 func (s *Server) access(ctx context.Context, tx store.Tx, a accessParams, now, ends time.Time) (tokens, error) {
 	token := newSecret(accessPrefix)
 	expires := earlier(now.Add(AccessLife), ends)
@@ -274,7 +274,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// endGrant deletes a grant with its tokens. The caller calls emit after the commit.
+// endGrant deletes a grant with its tokens. Call emit after the commit.
 func (s *Server) endGrant(ctx context.Context, tx store.Tx, grant, client string, now time.Time) error {
 	found, err := deleteGrant(ctx, tx, grant)
 	if err != nil || !found {
@@ -295,7 +295,7 @@ func (s *Server) emit(ctx context.Context, e *Event) {
 	s.cfg.Record(ctx, *e)
 }
 
-// clientLabel is what a client is called where its name is missing.
+// clientLabel is the name of a client, or its id without a name.
 func clientLabel(name, id string) string {
 	if name != "" {
 		return name

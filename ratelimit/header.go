@@ -14,8 +14,8 @@ func WriteHeader(h http.Header, draws []Draw) {
 		return
 	}
 	policy := draws[0].Policy.header
-	var room [128]byte
-	left := room[:0]
+	var buf [128]byte
+	left := buf[:0]
 	for i := range draws {
 		d := &draws[i]
 		if i > 0 {

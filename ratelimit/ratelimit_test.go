@@ -357,8 +357,8 @@ func BenchmarkTakeLayers(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			var room [3]ratelimit.Draw
-			if l.Take(l.Draws(room[:0], layers, client, 1)) != nil {
+			var buf [3]ratelimit.Draw
+			if l.Take(l.Draws(buf[:0], layers, client, 1)) != nil {
 				b.Error("refused")
 			}
 		}

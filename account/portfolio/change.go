@@ -13,12 +13,12 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An Op is what is done to names of a portfolio.
+// An Op is an action on names of a portfolio.
 type Op string
 
 // The ops.
 const (
-	List     Op = "list"      // offer at a price; for sale once it is proven
+	List     Op = "list"      // offer at a price; for sale once the name is proven
 	SetPrice Op = "set_price" // of a name that is offered
 	Unlist   Op = "unlist"    // end the offer, if there is one
 	Verify   Op = "verify"    // look for the proof in the DNS
@@ -31,32 +31,32 @@ type Change struct {
 	Op     Op
 	Names  []fqdn.Name
 	Price  money.Amount // for List and SetPrice
-	DryRun bool         // say what would come of it, and keep nothing
+	DryRun bool         // report the results and roll back
 }
 
 // MaxChange is how many names a change may hold.
 const MaxChange = 1000
 
-// queryTimeout bounds the queries to DNS and registries of one change. A caller waits for it.
+// queryTimeout bounds the queries to DNS and registries of one change, for which a caller waits.
 const queryTimeout = 10 * time.Second
 
 // errDryRun ends the transaction of a dry run.
-var errDryRun = errors.New("rehearsed")
+var errDryRun = errors.New("dry run")
 
-// Apply does the change and says for each name, in order, why it failed: nil, or an error for that name alone. A name that
-// the account does not claim is [fault.NotFound], even if another account claims it; one without an answer in time is
-// [fault.Unavailable]; a change that the name's state does not allow is [fault.Conflict]. Names that succeed are written in one transaction, which a dry run takes back at its end;
-// a dry run asks DNS and registries as the run does, so that both come to the same.
+// Apply does the change and returns one result per name, in order: nil or that name's error. The error is [fault.NotFound]
+// for a name that the account does not claim, even if another account claims it; [fault.Unavailable] for one without an
+// answer in time; [fault.Conflict] if the name's state does not permit the change. One transaction writes all names that
+// succeed; a dry run rolls it back. A dry run also queries DNS and registries, so its results are those of a real run.
 func (p *Portfolio) Apply(ctx context.Context, account string, c Change) ([]error, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	names := slices.Compact(slices.SortedFunc(slices.Values(c.Names), byName))
-	learnt, err := p.queryOutside(ctx, account, c, names)
+	answers, err := p.queryOutside(ctx, account, c, names)
 	if err != nil {
 		return nil, fault.Wrap("change names", err)
 	}
-	w := &changeRun{Portfolio: p, account: account, change: c, answers: learnt}
+	w := &changeRun{Portfolio: p, account: account, change: c, answers: answers}
 	err = p.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		w.failed, w.now = map[fqdn.Name]error{}, p.cfg.DB.Now()
 		if err := w.do(ctx, tx, names); err != nil {
@@ -116,7 +116,7 @@ type changeRun struct {
 	*Portfolio
 	account string
 	change  Change
-	answers map[fqdn.Name]answer // of the queries, which ran before the transaction
+	answers map[fqdn.Name]answer // to the queries before the transaction
 	now     time.Time
 	failed  map[fqdn.Name]error
 }
@@ -154,7 +154,7 @@ func (w *changeRun) do(ctx context.Context, tx store.Tx, names []fqdn.Name) erro
 	}
 }
 
-// offer offers the names, and shows those that are proven.
+// offer offers the names, and puts the proven ones up for sale.
 func (w *changeRun) offer(ctx context.Context, tx store.Tx, claims []Claim) error {
 	groups := map[bool][]fqdn.Name{}
 	for _, c := range claims {
@@ -170,7 +170,7 @@ func (w *changeRun) offer(ctx context.Context, tx store.Tx, claims []Claim) erro
 	return nil
 }
 
-// reprice changes what is offered.
+// reprice changes the prices of offered names.
 func (w *changeRun) reprice(ctx context.Context, tx store.Tx, claims []Claim) error {
 	claims = slices.DeleteFunc(claims, func(c Claim) bool {
 		if c.Price == (money.Amount{}) {
@@ -202,12 +202,12 @@ func (w *changeRun) insertKind(ctx context.Context, tx store.Tx, kind Kind, name
 	return w.insertEvents(ctx, tx, events...)
 }
 
-// refresh writes down what the registry said, and acts on it.
+// refresh stores what the registry said, and acts on it.
 func (w *changeRun) refresh(ctx context.Context, tx store.Tx, claims []Claim) error {
 	for _, c := range claims {
 		a, asked := w.answers[c.Domain]
 		switch {
-		case !asked: // claimed a moment ago
+		case !asked: // claimed since the queries
 			w.failed[c.Domain] = errNotQueried()
 		case a.err != nil:
 			w.failed[c.Domain] = a.err

@@ -17,7 +17,7 @@ type Event struct {
 	Account string
 	Domain  fqdn.Name
 	Kind    Kind
-	Detail  string // a sentence for people; may be empty
+	Detail  string // a sentence for the owner; may be empty
 	At      time.Time
 }
 
@@ -47,7 +47,7 @@ func (p *Portfolio) Log(ctx context.Context, account string, limit int) ([]Event
 	return all, nil
 }
 
-// readEvents reads events of an account; which, and in what order, says the rest of the query with the binds from $2 on.
+// readEvents reads events of an account. The rest of the query selects and orders them, with the binds from $2 on.
 func readEvents(ctx context.Context, tx store.Tx, account, rest string, args ...any) ([]Event, error) {
 	scan := func(rows *sql.Rows) (Event, error) {
 		e := Event{Account: account}
@@ -67,7 +67,7 @@ func readEvents(ctx context.Context, tx store.Tx, account, rest string, args ...
 		append([]any{account}, args...)...)
 }
 
-// insertEvents writes events of now.
+// insertEvents stores events with the current time.
 func (p *Portfolio) insertEvents(ctx context.Context, tx store.Tx, events ...Event) error {
 	now := store.Micros(p.cfg.DB.Now())
 	return inChunks(events, func(part []Event) error {

@@ -1,12 +1,11 @@
 // Package portfolio holds the domain names of accounts: claimed, proven by DNS, listed for sale, and re-checked daily.
 //
 // Any number of accounts may claim a name; one owns it, the one whose proof is the newest. A proof is a TXT record at
-// [ProofLabel] below the name with a value that is drawn for the claim. When another account proves the name, or the
-// registry says that it changed hands, the claim that loses it gets another value: a record that was left behind in
-// the DNS proves nothing any more.
+// [ProofLabel] below the name with a random value of the claim. When another account proves the name, or the registry
+// says that it changed hands, the losing claim gets another value, so that a record left behind in the DNS proves nothing.
 //
-// A name can be offered before it is proven; it is for sale only while it is. What happens to a name by itself, or by
-// others, is an [Event] that its account can read.
+// A name can be offered before it is proven; it is for sale only while it is proven. Changes that its account did not make
+// are also an [Event] that the account can read.
 package portfolio
 
 import (
@@ -42,7 +41,7 @@ const (
 type Claim struct {
 	Domain       fqdn.Name
 	Status       Status
-	Proof        string       // what the TXT record has to say; for the account's eyes
+	Proof        string       // the value of the TXT record; only for the account
 	Price        money.Amount // of the account's listing; zero: it does not offer the name
 	Added        time.Time
 	VerifiedAt   time.Time    // of the last proof; zero: none yet
@@ -50,8 +49,7 @@ type Claim struct {
 	CheckedAt    time.Time    // zero: not yet
 }
 
-// A Registration is what is published about a name, as far as it tells whether the name changed hands. What is not
-// known is zero.
+// A Registration is the public data about a name that shows whether it changed hands. Unknown fields are zero.
 type Registration struct {
 	Ended       bool   // the registry says that the name does not exist, or is being deleted
 	RegistrarID string // IANA's number
@@ -60,24 +58,24 @@ type Registration struct {
 	Expires     time.Time
 }
 
-// A Resolver finds TXT records, as lookup.Service does. It fails with [fault.Unavailable] where DNS does not tell.
+// A Resolver finds TXT records, as lookup.Service does. It fails with [fault.Unavailable] if DNS gives no answer.
 type Resolver interface {
 	TXT(ctx context.Context, label string, name fqdn.Name) ([]string, error)
 }
 
-// A Registry tells how a name is registered. It fails with [fault.Unavailable] where the registry does not tell, and
-// says when to ask again if that is known. An answer of earlier will do unless afresh is true.
+// A Registry returns the registration of a name. It fails with [fault.Unavailable] if the registry gives no answer, with
+// the time to retry if that is known. The answer may come from a cache unless afresh is true.
 type Registry interface {
 	Registration(ctx context.Context, name fqdn.Name, afresh bool) (Registration, error)
 }
 
-// A Market is where names are offered. Its changes belong to the transaction that they are given, and can be seen after
-// Refresh. An account has at most one open offer of a name; names without one are passed over.
+// A Market stores offers of names. Its changes belong to the caller's transaction and become visible after Refresh. An
+// account has at most one open offer of a name; methods skip names without one.
 type Market interface {
-	// Prices are those of the account's open offers of the names.
+	// Prices returns the prices of the account's open offers of the names.
 	Prices(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (map[fqdn.Name]money.Amount, error)
-	// Offer offers the names at the price, or gives that to their open offers; shown ones are for sale. It says why
-	// it refuses a name: because it is for sale by somebody else, or was sold by the account.
+	// Offer offers the names at the price, or sets the price of their open offers; shown ones are for sale. It refuses a
+	// name that somebody else has for sale, or that the account has sold.
 	Offer(ctx context.Context, tx store.Tx, account string, names []fqdn.Name, price money.Amount, shown bool) (refused map[fqdn.Name]error, err error)
 	// Show puts the open offers of the names up for sale, and refuses as Offer does.
 	Show(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (refused map[fqdn.Name]error, err error)
@@ -87,10 +85,11 @@ type Market interface {
 	Withdraw(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error
 	// WithdrawAll ends all open offers of the account.
 	WithdrawAll(ctx context.Context, tx store.Tx, account string) error
-	// Selling are the names that the account has sold, and whose sale has not come to its end.
+	// Selling returns the names that the account has sold and whose sale is not complete.
 	Selling(ctx context.Context, tx store.Tx, account string) ([]fqdn.Name, error)
-	// Listings are the account's offers in every state that follow the one given, by name and ID.
+	// Listings returns up to limit of the account's offers in every state that follow after, ordered by name and ID.
 	Listings(ctx context.Context, tx store.Tx, account string, after Listing, limit int) ([]Listing, error)
+	// Refresh makes committed changes visible to searches in this process.
 	Refresh(ctx context.Context) error
 }
 
@@ -98,16 +97,16 @@ type Market interface {
 type Listing struct {
 	ID        string
 	Domain    fqdn.Name
-	Status    string // the market's word
+	Status    string // as the market names it
 	Price     money.Amount
 	ListedAt  time.Time
 	UpdatedAt time.Time
 }
 
-// Config is what a [Portfolio] needs. The clock is the store's.
+// Config configures [New]. The clock is the store's.
 type Config struct {
 	DB       *store.DB
-	Suffixes *fqdn.Suffixes // under which names can be claimed
+	Suffixes *fqdn.Suffixes // below which names can be claimed
 	DNS      Resolver
 	Registry Registry
 	Market   Market
@@ -130,7 +129,7 @@ const MaxNames = 50_000
 // names within some seconds, and fewer than the DNS client allows, so that searches are not delayed.
 const maxQueries = 32
 
-// New returns the portfolio. It panics where something in cfg is missing.
+// New returns the portfolio. It panics if cfg is not complete.
 func New(cfg Config) *Portfolio {
 	if cfg.DB == nil || cfg.Suffixes == nil || cfg.DNS == nil || cfg.Registry == nil || cfg.Market == nil {
 		panic("portfolio: the configuration is not complete")
@@ -144,9 +143,9 @@ func New(cfg Config) *Portfolio {
 	return &Portfolio{cfg: cfg, slots: make(chan struct{}, maxQueries)}
 }
 
-// Add claims a name for the account and returns the claim with the proof that is asked for. A name that the account
-// claims already is returned unchanged. It fails with [fault.Validation] on domain for what is not a registrable name,
-// and with [fault.Conflict] for an account that holds [MaxNames].
+// Add claims a name for the account and returns the claim with its proof value. It returns an existing claim unchanged. It
+// fails with [fault.Validation] on domain for a name that is not registrable, and with [fault.Conflict] for an account that
+// holds [MaxNames].
 func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Claim, error) {
 	registrable, _, err := p.cfg.Suffixes.Registrable(name)
 	switch {
@@ -186,7 +185,7 @@ func (p *Portfolio) Add(ctx context.Context, account string, name fqdn.Name) (Cl
 	return claim, nil
 }
 
-// newProof draws a value of at least 128 random bits.
+// newProof returns a value with at least 128 random bits.
 func newProof() string { return proofPrefix + rand.Text() }
 
 // List returns the account's claims that follow a name in alphabetical order, at most limit of them, and whether there

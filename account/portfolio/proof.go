@@ -17,12 +17,12 @@ import (
 
 // An answer is what DNS or a registry said about a name.
 type answer struct {
-	err          error        // nil: it said what follows
-	proof        string       // the value that was found; for Verify
+	err          error        // nil: the fields below are valid
+	proof        string       // the TXT value found; for Verify
 	registration Registration // for Refresh
 }
 
-// queryOutside runs the DNS and registry queries that a change needs, outside of any transaction.
+// queryOutside runs the DNS and registry queries of a change, outside of any transaction.
 func (p *Portfolio) queryOutside(ctx context.Context, account string, c Change, names []fqdn.Name) (map[fqdn.Name]answer, error) {
 	if c.Op != Verify && c.Op != Refresh {
 		return nil, nil
@@ -54,7 +54,7 @@ func (p *Portfolio) findProof(ctx context.Context, c Claim) answer {
 	found := slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == c.Proof })
 	if !found {
 		return answer{err: fault.New(fault.Conflict, "the proof of ownership is not in the DNS").
-			WithHint("publish the TXT record %s.%s with the value %s and try again; a change may take a while to be seen", ProofLabel, c.Domain, c.Proof)}
+			WithHint("publish the TXT record %s.%s with the value %s and try again; DNS changes may take a while to show", ProofLabel, c.Domain, c.Proof)}
 	}
 	return answer{proof: c.Proof}
 }
@@ -78,14 +78,14 @@ func (p *Portfolio) queryAll(ctx context.Context, claims []Claim, ask func(conte
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	learnt := make(map[fqdn.Name]answer, len(claims))
+	byDomain := make(map[fqdn.Name]answer, len(claims))
 	for i, a := range answers {
 		if f := (*fault.Error)(nil); a.err != nil && limited.Err() != nil && !errors.As(a.err, &f) {
 			a.err = errNotQueried()
 		}
-		learnt[claims[i].Domain] = a
+		byDomain[claims[i].Domain] = a
 	}
-	return learnt, nil
+	return byDomain, nil
 }
 
 // query waits for a slot and asks about one claim.
@@ -101,8 +101,8 @@ func (p *Portfolio) query(ctx context.Context, c Claim, ask func(context.Context
 	return ask(ctx, c)
 }
 
-// verify gives the names whose proof was found to the account, takes them from those who owned them before, and shows
-// what is offered.
+// verify makes the account the owner of the names whose proof was found, takes them from their previous owners, and puts
+// the offered ones up for sale.
 func (w *changeRun) verify(ctx context.Context, tx store.Tx, claims []Claim) error {
 	var proven []fqdn.Name
 	for _, c := range claims {
@@ -113,7 +113,7 @@ func (w *changeRun) verify(ctx context.Context, tx store.Tx, claims []Claim) err
 		case a.err != nil:
 			w.failed[c.Domain] = a.err
 		case a.proof != c.Proof:
-			w.failed[c.Domain] = fault.New(fault.Conflict, "another proof is asked for since").WithHint("POST /api/domains tells which")
+			w.failed[c.Domain] = fault.New(fault.Conflict, "the proof value has changed since").WithHint("get the new one with POST /api/domains")
 		default:
 			proven = append(proven, c.Domain)
 		}
@@ -131,7 +131,7 @@ func (w *changeRun) verify(ctx context.Context, tx store.Tx, claims []Claim) err
 	if err != nil {
 		return err
 	}
-	// An offer that waited for its proof ends where somebody else lists the name: it would look like one that is for sale.
+	// An offer that waited for its proof ends if somebody else lists the name: it would look as if it were for sale.
 	if err := w.cfg.Market.Withdraw(ctx, tx, w.account, slices.Collect(maps.Keys(refused))); err != nil {
 		return err
 	}

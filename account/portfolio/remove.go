@@ -10,24 +10,24 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// shownSelling is how many names under way a refusal lists.
+// shownSelling is how many names a refusal lists.
 const shownSelling = 5
 
-// RemoveAll ends all offers of an account and removes its names with what happened to them, in a transaction of the
-// caller, as when the account is deleted; afterwards call [Portfolio.Refresh]. Offers that ended are kept, under the
-// account's ID. It fails with [fault.Conflict] while a name of the account is being sold: buyer and seller wait for it.
+// RemoveAll ends all offers of an account and removes its names and events in the caller's transaction, for the deletion of
+// the account; afterwards call [Portfolio.Refresh]. Ended offers stay, under the account's ID. It fails with
+// [fault.Conflict] while a name of the account is being sold.
 func (p *Portfolio) RemoveAll(ctx context.Context, tx store.Tx, account string) error {
 	return RemoveAll(ctx, tx, p.cfg.Market, account)
 }
 
-// RemoveAll is [Portfolio.RemoveAll] for a program that serves nothing.
+// RemoveAll is [Portfolio.RemoveAll] for a program without a Portfolio.
 func RemoveAll(ctx context.Context, tx store.Tx, m Market, account string) error {
 	if err := m.WithdrawAll(ctx, tx, account); err != nil { // first, so that none is sold from here on
 		return fault.Wrap("withdraw all offers", err)
 	}
 	selling, err := m.Selling(ctx, tx, account)
 	if err != nil {
-		return fault.Wrap("look for sales under way", err)
+		return fault.Wrap("look for sales in progress", err)
 	}
 	if len(selling) > 0 {
 		return errSelling(selling)
@@ -48,8 +48,8 @@ func errSelling(names []fqdn.Name) error {
 	if more := len(names) - len(shown); more > 0 {
 		shown = append(shown, fmt.Sprintf("%d more", more))
 	}
-	return fault.New(fault.Conflict, "the sale of %s is under way", strings.Join(shown, ", ")).
-		WithHint("wait until the sale has come to its end, then repeat it")
+	return fault.New(fault.Conflict, "the sale of %s is in progress", strings.Join(shown, ", ")).
+		WithHint("wait until the sale is complete, then try again")
 }
 
 // Holds reports whether the account claims a name, or sells one at this moment.
@@ -62,11 +62,11 @@ func (p *Portfolio) Holds(ctx context.Context, tx store.Tx, account string) (boo
 	return len(selling) > 0, err
 }
 
-// Refresh makes visible in this process what was removed.
+// Refresh makes removals visible in this process.
 func (p *Portfolio) Refresh(ctx context.Context) error { return p.cfg.Market.Refresh(ctx) }
 
-// Listings are the account's offers in every state that follow the one given, by name and ID, at most limit of them. It
-// starts at the first one after the zero Listing.
+// Listings returns up to limit of the account's offers in every state that follow after, ordered by name and ID. The zero
+// Listing starts at the first.
 func (p *Portfolio) Listings(ctx context.Context, account string, after Listing, limit int) (all []Listing, err error) {
 	err = p.cfg.DB.Read(ctx, func(tx store.Tx) error {
 		all, err = p.cfg.Market.Listings(ctx, tx, account, after, limit)
@@ -78,8 +78,8 @@ func (p *Portfolio) Listings(ctx context.Context, account string, after Listing,
 	return all, nil
 }
 
-// Events returns what happened to the account's names after the event given, the earliest first, at most limit events. It
-// starts at the first one after the zero Event.
+// Events returns up to limit events of the account's names that follow after, the earliest first. The zero Event starts at
+// the first.
 func (p *Portfolio) Events(ctx context.Context, account string, after Event, limit int) (all []Event, err error) {
 	err = p.cfg.DB.Read(ctx, func(tx store.Tx) error {
 		all, err = readEvents(ctx, tx, account, `AND (at, id) > ($2, $3) ORDER BY at, id LIMIT $4`, store.Micros(after.At), after.ID, limit)

@@ -6,7 +6,7 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// Retention says how long the rows of this package's tables live. What happened to names is kept for a while.
+// Retention returns the retention rules of this package's tables; events live for the time log.
 func Retention(log time.Duration) []sweep.Rule {
 	return []sweep.Rule{
 		{Table: "portfolio", Kept: "until the account removes the name"},

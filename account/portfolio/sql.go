@@ -10,8 +10,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// chunkSize is how many names one statement takes. SQLite looks through the names of all binds to find each, so that more
-// make it slower.
+// chunkSize is how many names one statement takes. SQLite searches the names of all binds for each, so more are slower.
 const chunkSize = 50
 
 // inChunks calls f for at most chunkSize items at a time.
@@ -24,7 +23,7 @@ func inChunks[T any](all []T, f func(part []T) error) error {
 	return nil
 }
 
-func with(args []any, names []fqdn.Name) []any {
+func appendNames(args []any, names []fqdn.Name) []any {
 	for _, n := range names {
 		args = append(args, n.String())
 	}
@@ -39,7 +38,7 @@ func claimsOf(ctx context.Context, tx store.Tx, account string, names []fqdn.Nam
 	err := inChunks(names, func(part []fqdn.Name) error {
 		some, err := store.Collect(ctx, tx, scanClaim, `
 			SELECT `+claimColumns+` FROM portfolio
-			WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, with([]any{account}, part)...)
+			WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, appendNames([]any{account}, part)...)
 		all = append(all, some...)
 		return err
 	})
@@ -85,22 +84,22 @@ func insertClaim(ctx context.Context, tx store.Tx, account string, c Claim) erro
 
 func deleteClaims(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
 	return inChunks(names, func(part []fqdn.Name) error {
-		_, err := tx.Exec(ctx, `DELETE FROM portfolio WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, with([]any{account}, part)...)
+		_, err := tx.Exec(ctx, `DELETE FROM portfolio WHERE account_id = $1 AND domain IN (`+store.Binds(2, len(part))+`)`, appendNames([]any{account}, part)...)
 		return err
 	})
 }
 
-// setVerified makes the account the owner of the names, about which the registry is due to be asked at once.
+// setVerified makes the account the owner of the names, whose registry check is due at once.
 func setVerified(ctx context.Context, tx store.Tx, account string, names []fqdn.Name, now time.Time) error {
 	return inChunks(names, func(part []fqdn.Name) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE portfolio SET status = 'verified', verified_at = $1, due_at = $1
-			WHERE account_id = $2 AND domain IN (`+store.Binds(3, len(part))+`)`, with([]any{store.Micros(now), account}, part)...)
+			WHERE account_id = $2 AND domain IN (`+store.Binds(3, len(part))+`)`, appendNames([]any{store.Micros(now), account}, part)...)
 		return err
 	})
 }
 
-// unverify takes a claim from its account's ownership and asks for another proof.
+// unverify ends a claim's ownership and gives it another proof value.
 func unverify(ctx context.Context, tx store.Tx, account string, name fqdn.Name, to Status) error {
 	_, err := tx.Exec(ctx, `UPDATE portfolio SET status = $1, proof = $2 WHERE account_id = $3 AND domain = $4`,
 		to, newProof(), account, name.String())
@@ -117,14 +116,14 @@ type owner struct {
 func ownersOf(ctx context.Context, tx store.Tx, names []fqdn.Name) ([]owner, error) {
 	var all []owner
 	err := inChunks(names, func(part []fqdn.Name) error {
-		some, err := owners(ctx, tx, `domain IN (`+store.Binds(1, len(part))+`)`, with(nil, part)...)
+		some, err := owners(ctx, tx, `domain IN (`+store.Binds(1, len(part))+`)`, appendNames(nil, part)...)
 		all = append(all, some...)
 		return err
 	})
 	return all, err
 }
 
-// due reads the names about which the registry is to be asked, the longest due first.
+// due reads the names whose registry check is due, the longest due first.
 func due(ctx context.Context, tx store.Tx, now time.Time, limit int) ([]owner, error) {
 	return owners(ctx, tx, `due_at <= $1 ORDER BY due_at, domain LIMIT $2`, store.Micros(now), limit)
 }
@@ -143,7 +142,7 @@ func owners(ctx context.Context, tx store.Tx, where string, args ...any) ([]owne
 	return store.Collect(ctx, tx, scan, `SELECT account_id, domain FROM portfolio WHERE status = 'verified' AND `+where, args...)
 }
 
-// setRegistration writes down what the registry said, and when it is to be asked again.
+// setRegistration stores what the registry said, and the time of the next check.
 func setRegistration(ctx context.Context, tx store.Tx, account string, name fqdn.Name, r Registration, now, again time.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE portfolio SET registrar_id = $1, registrar = $2, registered_at = $3, expires_at = $4, checked_at = $5, due_at = $6
@@ -153,7 +152,7 @@ func setRegistration(ctx context.Context, tx store.Tx, account string, name fqdn
 	return err
 }
 
-// postpone asks about a name later.
+// postpone sets the time of a name's next check.
 func postpone(ctx context.Context, tx store.Tx, o owner, again time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE portfolio SET due_at = $1 WHERE account_id = $2 AND domain = $3`,
 		store.Micros(again), o.account, o.domain.String())

@@ -12,22 +12,22 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// How the registries are asked again about proven names.
+// Limits of the daily registry check of proven names.
 const (
-	recheckEvery = 24 * time.Hour // each name, spread over the day as the proofs are
-	recheckRetry = time.Hour      // after a registry did not tell
+	recheckEvery = 24 * time.Hour // each name; starts at its proof, which spreads the checks over the day
+	recheckRetry = time.Hour      // after a failed check
 	recheckBatch = 100            // names read at a time
 	pollInterval = time.Minute    // between two polls for names that are due
 
-	// DefaultPace leaves half of what a registry is asked a second to people who wait for an answer.
+	// DefaultPace leaves half of a registry's rate to interactive look-ups.
 	DefaultPace = time.Second
 )
 
-// lease is held by the one process that asks.
+// lease is held by the one process that checks.
 const lease = "portfolio-recheck"
 
-// Watch asks the registries about every proven name once a day, and suspends the claims and the offers of those that
-// changed hands, until ctx ends. Of several processes that watch one does the work.
+// Watch checks every proven name with its registry once a day, and suspends the claims and offers of those that changed
+// hands, until ctx ends. Of several processes, one does the work.
 func (p *Portfolio) Watch(ctx context.Context) {
 	for failing := false; ; {
 		asked, err := p.Recheck(ctx)
@@ -35,9 +35,9 @@ func (p *Portfolio) Watch(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && !failing:
-			p.cfg.Logger.Error("the re-check of names stands still", "error", err)
+			p.cfg.Logger.Error("the daily check of names fails", "error", err)
 		case err == nil && failing:
-			p.cfg.Logger.Info("the re-check of names goes on")
+			p.cfg.Logger.Info("the daily check of names works again")
 		}
 		failing = err != nil
 		if asked == recheckBatch && !failing {
@@ -51,13 +51,12 @@ func (p *Portfolio) Watch(ctx context.Context) {
 	}
 }
 
-// Recheck asks about the names that are due, at most some dozen, and returns how many it asked about: none while
-// another process is at it.
+// Recheck checks up to 100 names that are due and returns how many it checked: none while another process does so.
 func (p *Portfolio) Recheck(ctx context.Context) (asked int, err error) {
 	names, err := p.due(ctx)
 	if err == nil && len(names) > 0 {
 		_, err = p.cfg.DB.Exclusively(ctx, lease, func(ctx context.Context) (err error) {
-			if names, err = p.due(ctx); err != nil { // another may have asked about them meanwhile
+			if names, err = p.due(ctx); err != nil { // another process may have checked them meanwhile
 				return err
 			}
 			asked, err = p.recheckAll(ctx, names)
@@ -73,7 +72,7 @@ func (p *Portfolio) Recheck(ctx context.Context) (asked int, err error) {
 	return 0, nil
 }
 
-// due reads the names about which the registry is to be asked.
+// due reads the names whose registry check is due.
 func (p *Portfolio) due(ctx context.Context) (names []owner, err error) {
 	err = p.cfg.DB.Read(ctx, func(tx store.Tx) error {
 		names, err = due(ctx, tx, p.cfg.DB.Now(), recheckBatch)
@@ -82,7 +81,7 @@ func (p *Portfolio) due(ctx context.Context) (names []owner, err error) {
 	return names, err
 }
 
-// recheckAll asks about one name after the other.
+// recheckAll checks one name after the other.
 func (p *Portfolio) recheckAll(ctx context.Context, names []owner) (asked int, err error) {
 	for i, name := range names {
 		if i > 0 {
@@ -100,7 +99,7 @@ func (p *Portfolio) recheckAll(ctx context.Context, names []owner) (asked int, e
 	return asked, nil
 }
 
-// recheck asks about one name.
+// recheck checks one name.
 func (p *Portfolio) recheck(ctx context.Context, o owner) error {
 	began := p.cfg.DB.Now()
 	a := p.query(ctx, Claim{Domain: o.domain}, func(ctx context.Context, c Claim) (a answer) {
@@ -120,14 +119,13 @@ func (p *Portfolio) recheck(ctx context.Context, o owner) error {
 		}
 		claims, err := p.claims(ctx, tx, o.account, []fqdn.Name{o.domain})
 		if err != nil || len(claims) == 0 || claims[0].Status != Verified || claims[0].VerifiedAt.After(began) {
-			return err // another's by now, or proven anew, and then due again
+			return err // owned by another account by now, or proven again, and then due again
 		}
 		return p.observe(ctx, tx, o.account, claims[0], a.registration)
 	})
 }
 
-// observe writes down what the registry says about a claimed name, and suspends the claim if that means that the name
-// is not any more the account's.
+// observe stores what the registry says about a claimed name, and suspends the claim if the name changed hands.
 func (p *Portfolio) observe(ctx context.Context, tx store.Tx, account string, c Claim, now Registration) error {
 	at := p.cfg.DB.Now()
 	var before Registration
@@ -150,7 +148,7 @@ func (p *Portfolio) observe(ctx context.Context, tx store.Tx, account string, c 
 	return setRegistration(ctx, tx, account, c.Domain, now.or(before), at, at.Add(recheckEvery))
 }
 
-// or keeps what was known where the registry does not say it this time.
+// or fills the unknown fields of r with those known before.
 func (r Registration) or(before Registration) Registration {
 	if r.RegistrarID == "" && r.Registrar == "" {
 		r.RegistrarID, r.Registrar = before.RegistrarID, before.Registrar
@@ -164,11 +162,11 @@ func (r Registration) or(before Registration) Registration {
 	return r
 }
 
-// slack is by how much dates of one registration differ between its publishers.
+// slack is how much the dates of one registration may differ between RDAP and WHOIS.
 const slack = 48 * time.Hour
 
-// changedHands says in a sentence why a name is not, or not surely, with who proved it; empty: nothing says so. before
-// is what the registry said after the proof; it may be zero.
+// changedHands says in a sentence why a name may no longer belong to the account that proved it; empty: no sign of that.
+// before is what the registry said after the proof; it may be zero.
 func changedHands(before, now Registration, proven time.Time) string {
 	known := func(a, b time.Time) bool { return !a.IsZero() && !b.IsZero() }
 	switch {
@@ -184,8 +182,7 @@ func changedHands(before, now Registration, proven time.Time) string {
 	return ""
 }
 
-// otherRegistrar compares numbers where both are known, and names only where there are no numbers: one registrar goes
-// by several names.
+// otherRegistrar compares IANA numbers if both are known, and names only without numbers: one registrar uses several names.
 func otherRegistrar(a, b Registration) bool {
 	if a.RegistrarID != "" || b.RegistrarID != "" {
 		return a.RegistrarID != "" && b.RegistrarID != "" && a.RegistrarID != b.RegistrarID

@@ -293,8 +293,8 @@ func serveHTTP(ctx context.Context, config mcp.Config, o *options, application *
 		return listen(ctx, config, o, routes, measured, stdout)
 	}
 	users, err := identity.Open(ctx, identity.Config{
-		Settings: o.signIn, Backend: application, Issuer: base, Resources: resources[1:], Unlimited: o.server.Limits(time.Now) == nil,
-		Address: func(r *http.Request) netip.Addr { return config.Middleware.ClientIP(r) }, Logger: config.Logger, Now: time.Now,
+		Settings: o.signIn, App: application, Issuer: base, Resources: resources[1:], Unlimited: o.server.Limits(time.Now) == nil,
+		ClientIP: func(r *http.Request) netip.Addr { return config.Middleware.ClientIP(r) }, Logger: config.Logger, Now: time.Now,
 	})
 	if err != nil {
 		return err

@@ -572,7 +572,7 @@ func (s *site) phishingNames(t *testing.T) {
 		t.Fatalf("register: got %d %s, want 201 without a secret", made.Status, made.Text)
 	}
 	page := oauth.SignedInUser().Open(app.AuthorizePath(nil)).Text
-	for _, want := range []string{"Bank &lt;script&gt;", "nobody has checked", "<code>xn--80ak6aa92e.com</code>"} {
+	for _, want := range []string{"Bank &lt;script&gt;", "The name is not verified", "<code>xn--80ak6aa92e.com</code>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the question lacks %q:\n%s", want, page)
 		}

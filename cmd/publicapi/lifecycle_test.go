@@ -69,7 +69,7 @@ func TestStartIsRefusedInOneLine(t *testing.T) {
 		{"a log of another form", nil, []string{"-log", "xml"}, "must be one of text, json"},
 		{"a proxy that is no network", nil, []string{"-trusted-proxies", "10.0.0.1"}, "-trusted-proxies: "},
 		{"a proxy in front that is not told of", nil, []string{"-addr", "127.0.0.1:0", "-base-url", "https://names.example"}, "-trusted-proxies 127.0.0.1/32"},
-		{"no proxies and one", nil, []string{"-trusted-proxies", "none,10.0.0.0/8"}, "-trusted-proxies: none stands alone"},
+		{"no proxies and one", nil, []string{"-trusted-proxies", "none,10.0.0.0/8"}, "-trusted-proxies: none must be the only value"},
 		{"no registrations", nil, []string{"-demo", "-addr", "127.0.0.1:0", "-max-registrations-per-day", "0"}, "-max-registrations-per-day: must be a number and at least 1"},
 		{"a bootstrap that is no URL", nil, []string{"-demo", "-registry", write(t, "r.json", "{}"), "-addr", "127.0.0.1:0", "-bootstrap-url", "somewhere"}, "bootstrap URL"},
 		{"another database", nil, []string{"-addr", "127.0.0.1:0", "-db", "mysql://127.0.0.1/x"}, "postgres"},

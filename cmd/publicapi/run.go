@@ -109,8 +109,8 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	mcpURL, signedIn := server.BaseURL+"/mcp", server.BaseURL+"/mcp/signed-in"
 	var d *middleware.Stack // asks users who calls; they ask it from where
 	users, err := identity.Open(ctx, identity.Config{
-		Settings: o.signIn, Backend: application, Issuer: server.BaseURL, Resources: []string{server.BaseURL + "/api", mcpURL, signedIn},
-		Unlimited: limits == nil, Address: func(r *http.Request) netip.Addr { return d.ClientIP(r) }, Logger: log, Now: time.Now,
+		Settings: o.signIn, App: application, Issuer: server.BaseURL, Resources: []string{server.BaseURL + "/api", mcpURL, signedIn},
+		Unlimited: limits == nil, ClientIP: func(r *http.Request) netip.Addr { return d.ClientIP(r) }, Logger: log, Now: time.Now,
 	})
 	if err != nil {
 		return err

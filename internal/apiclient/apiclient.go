@@ -1,4 +1,4 @@
-// Package apiclient calls operations of a public API that runs elsewhere.
+// Package apiclient calls operations of a public API over HTTP.
 package apiclient
 
 import (
@@ -26,7 +26,7 @@ type API struct {
 
 // Limits of one call.
 const (
-	callTime   = 15 * time.Second // a look-up takes up to 8 s there
+	callTime   = 15 * time.Second // a look-up takes up to 8 s
 	maxAnswer  = 8 << 20
 	maxFailure = 64 << 10
 )
@@ -41,21 +41,21 @@ func New(base, token string) (*API, error) {
 	return a, nil
 }
 
-// NewVia returns the API at an http or https URL, called over a transport that knows the token. A [*fault.Error] of the
-// transport is that of the call. nil is the default transport.
+// NewVia returns the API at an http or https URL, called over a transport that adds the token. A call returns a
+// [*fault.Error] of the transport unchanged. nil is the default transport.
 func NewVia(base string, transport http.RoundTripper) (*API, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("must be an http or https URL such as https://names.example")
 	}
 	client := &http.Client{Transport: transport, Timeout: callTime, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // a redirect would take the token elsewhere
+		return http.ErrUseLastResponse // a redirect would send the token to another server
 	}}
 	return &API{base: strings.TrimSuffix(base, "/"), client: client}, nil
 }
 
-// Call runs the operation with checked input. Its errors are those of the other side, [fault.Unavailable] when that
-// cannot be reached, and [fault.Internal] when its answer makes no sense.
+// Call runs the operation with checked input. Its errors are those of the API, [fault.Unavailable] if the API cannot be
+// reached, and [fault.Internal] on an invalid response.
 func (a *API) Call(ctx context.Context, o *op.Op, raw []byte) (op.Answer, error) {
 	request, err := a.request(ctx, o, raw)
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *API) Call(ctx context.Context, o *op.Op, raw []byte) (op.Answer, error)
 	return op.Answer{JSON: bytes.TrimSpace(body), ETag: response.Header.Get("ETag")}, nil
 }
 
-// reason takes the request's URL, which may hold the name asked about, out of an error.
+// reason removes the request's URL, which may hold a private name, from an error.
 func reason(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -95,7 +95,7 @@ func reason(err error) error {
 	return err
 }
 
-// request puts the input where the route wants it: into the path, and the rest into the query or the body.
+// request puts the input into the path as the route says, and the rest into the query or the body.
 func (a *API) request(ctx context.Context, o *op.Op, raw []byte) (*http.Request, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -140,7 +140,7 @@ func (a *API) request(ctx context.Context, o *op.Op, raw []byte) (*http.Request,
 	return request, nil
 }
 
-// text is a scalar as it stands in a query.
+// text formats a JSON scalar for a query.
 func text(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -161,7 +161,7 @@ func texts(value json.RawMessage) []string {
 	return all
 }
 
-// failure reads the error body of the other side.
+// failure reads the error body of a response.
 func failure(response *http.Response) error {
 	var body struct {
 		Error struct {
@@ -175,7 +175,7 @@ func failure(response *http.Response) error {
 		err = json.Unmarshal(raw, &body)
 	}
 	if err != nil || body.Error.Code == "" || body.Error.Code.Title() == "" {
-		return fmt.Errorf("the public API answered with status %d and no error body of ours", response.StatusCode)
+		return fmt.Errorf("the public API answered with status %d and an unknown error body", response.StatusCode)
 	}
 	f := fault.New(body.Error.Code, "%s", body.Error.Message)
 	f.Fields = body.Error.Details

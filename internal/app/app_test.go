@@ -42,40 +42,40 @@ func config(t *testing.T, args ...string) app.Config {
 
 func open(t *testing.T, cfg app.Config, dir string) *app.App {
 	t.Helper()
-	b, err := app.Open(t.Context(), cfg, dir)
+	a, err := app.Open(t.Context(), cfg, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.Close() })
-	return b
+	t.Cleanup(func() { _ = a.Close() })
+	return a
 }
 
 func TestTheDemoComesAndGoes(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	b := open(t, config(t, "-demo"), filepath.Join(temp, "unused"))
-	if err := b.Ready(); err != nil {
+	a := open(t, config(t, "-demo"), filepath.Join(temp, "unused"))
+	if err := a.Ready(); err != nil {
 		t.Errorf("Ready: %v", err)
 	}
-	for _, s := range b.Demo.Samples() {
-		v := b.Lookup.Verdict(t.Context(), fqdn.MustParse(s.Name))
+	for _, s := range a.Demo.Samples() {
+		v := a.Lookup.Verdict(t.Context(), fqdn.MustParse(s.Name))
 		if (v.Status == lookup.Available) != (s.Kind == "free") {
 			t.Errorf("%s, %s: got %+v", s.Kind, s.Name, v)
 		}
 	}
-	if n := b.Market.Len(market.Live); n < 200 {
+	if n := a.Market.Len(market.Live); n < 200 {
 		t.Errorf("%d sample listings, want some 250", n)
 	}
-	if _, ok := b.Market.Get(market.Live, fqdn.MustParse("brewhaven.com")); !ok {
+	if _, ok := a.Market.Get(market.Live, fqdn.MustParse("brewhaven.com")); !ok {
 		t.Error("brewhaven.com, the sample that is for sale, is not")
 	}
-	if err := b.Close(); err != nil {
+	if err := a.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	if err := b.Close(); err != nil {
+	if err := a.Close(); err != nil {
 		t.Errorf("Close again: %v", err)
 	}
-	if err := b.Ready(); err == nil {
+	if err := a.Ready(); err == nil {
 		t.Error("Ready after Close")
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
@@ -125,8 +125,8 @@ func TestARegistryOverTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b := open(t, config(t, "-registry", filepath.Join(dir, "registry.json")), t.TempDir())
-		v := b.Lookup.Verdict(t.Context(), fqdn.MustParse("quietmeadow.com"))
+		a := open(t, config(t, "-registry", filepath.Join(dir, "registry.json")), t.TempDir())
+		v := a.Lookup.Verdict(t.Context(), fqdn.MustParse("quietmeadow.com"))
 		if (v.Status == lookup.Available) != (given != "") {
 			t.Errorf("ca_file %q: got %+v", given, v)
 		}
@@ -150,8 +150,8 @@ func TestOpenRefuses(t *testing.T) {
 		var log bytes.Buffer
 		cfg := config(t, args...)
 		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		b, err := app.Open(t.Context(), cfg, filepath.Join(t.TempDir(), "data"))
-		if err == nil || b != nil || strings.Contains(err.Error(), "\n") || log.Len() > 0 {
+		a, err := app.Open(t.Context(), cfg, filepath.Join(t.TempDir(), "data"))
+		if err == nil || a != nil || strings.Contains(err.Error(), "\n") || log.Len() > 0 {
 			t.Errorf("%q: %v, log %s; want one line and nothing in the log", args, err, &log)
 		}
 	}
@@ -169,9 +169,9 @@ func TestPricesAreWatched(t *testing.T) {
 	if err := os.WriteFile(path, []byte("suffix,register,as_of\ncom,4321,2026-11-01\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, config(t), dir)
+	a := open(t, config(t), dir)
 	price := func() int64 {
-		p, err := b.Prices.Price(fqdn.MustParse("com"), tld.Register)
+		p, err := a.Prices.Price(fqdn.MustParse("com"), tld.Register)
 		if err != nil {
 			t.Fatal(err)
 		}

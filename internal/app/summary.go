@@ -8,24 +8,25 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Summary says of a backend that was opened with the configuration where its data is and what to back up. Fill in the rest.
-func (c *Config) Summary(b *App, program string) httpserver.Summary {
-	data := b.Data
+// Summary returns the start-up summary of an app opened with the configuration: where its data is and what to back up. The
+// caller adds the links.
+func (c *Config) Summary(a *App, program string) httpserver.Summary {
+	data := a.Data
 	if abs, err := filepath.Abs(data); err == nil {
 		data = abs
 	}
 	s := httpserver.Summary{Program: program, Store: "SQLite in " + data, Off: []string{"zone index: there is none yet"}}
 	copied := "operator db backup FILE"
-	if b.DB.Engine() == store.Postgres {
+	if a.DB.Engine() == store.Postgres {
 		s.Store, copied = "PostgreSQL"+place(c.DB)+", the price list in "+data, "pg_dump of the database"
 	}
 	if c.Demo && c.Data == "" {
-		s.Backup = []string{"nothing: the demo's store is temporary (-data keeps one)"}
+		s.Backup = []string{"nothing: the demo's store is temporary (set -data to keep it)"}
 		return s
 	}
 	s.Backup = []string{"the database: " + copied, "the price list, if you import one: " + filepath.Join(data, PricesFile)}
-	keys := "the keys, apart from the database: they stand in the environment"
-	if path, err := c.KeysPath(c.Environ, b.Data); err == nil && path != "" {
+	keys := "the keys, apart from the database: they are in the environment"
+	if path, err := c.KeysPath(c.Environ, a.Data); err == nil && path != "" {
 		if abs, err := filepath.Abs(path); err == nil {
 			path = abs
 		}
@@ -35,7 +36,7 @@ func (c *Config) Summary(b *App, program string) httpserver.Summary {
 	return s
 }
 
-// place is where a database is, without user and password.
+// place is the host and name of a database, without user and password.
 func place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -6,8 +6,7 @@ import (
 	"runtime"
 )
 
-// OpenBrowser opens the URL, which begins with http, in the person's browser. The browser outlives the program; it is
-// not known whether it shows anything.
+// OpenBrowser starts the user's browser at an http or https URL. It does not wait, and cannot tell whether a page opened.
 func OpenBrowser(url string) error {
 	name, args := "xdg-open", []string{url}
 	switch runtime.GOOS {

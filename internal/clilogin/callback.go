@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// A callbackServer is the redirect URI of the sign-in: a server on loopback for one answer.
+// A callbackServer serves the redirect URI of the sign-in on loopback, for one authorization response.
 type callbackServer struct {
 	redirect string // the redirect URI
 	state    string
 	issuer   string
-	needIss  bool // the server promised to name itself in the answer (RFC 9207)
+	needIss  bool // the server promised the parameter iss (RFC 9207)
 
 	server  *http.Server
 	serving sync.WaitGroup
@@ -29,7 +29,7 @@ type callbackServer struct {
 	answers chan callbackResult
 }
 
-// callbackResult is the answer: a code, or why there is none.
+// callbackResult is the code of a response, or its error.
 type callbackResult struct {
 	code string
 	err  error
@@ -37,7 +37,7 @@ type callbackResult struct {
 
 const callbackPath = "/callback"
 
-// newCallbackServer listens on a port that is free. Only this computer can reach it; what comes must hold the state.
+// newCallbackServer listens on a free port of loopback.
 func newCallbackServer(issuer string, needIss bool) (*callbackServer, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +55,7 @@ func newCallbackServer(issuer string, needIss bool) (*callbackServer, error) {
 	return d, nil
 }
 
-// wait returns the code that the browser brings.
+// wait returns the code of the response.
 func (d *callbackServer) wait(ctx context.Context) (code string, err error) {
 	select {
 	case a := <-d.answers:
@@ -65,7 +65,7 @@ func (d *callbackServer) wait(ctx context.Context) (code string, err error) {
 	}
 }
 
-// close ends the server; the page that is being sent goes out.
+// close shuts the server down after the page that is being sent.
 func (d *callbackServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -75,11 +75,10 @@ func (d *callbackServer) close() {
 	d.serving.Wait()
 }
 
-// ServeHTTP takes the answer of the authorization server (RFC 6749, section 4.1.2), once. Whatever else comes, such as
-// the guess of a page that somebody left open, changes nothing.
+// ServeHTTP takes the authorization response (RFC 6749, section 4.1.2) with our state, once. It ignores any other request.
 func (d *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case "http://"+r.Host+callbackPath != d.redirect: // a name that was made to lead here
+	case "http://"+r.Host+callbackPath != d.redirect: // DNS rebinding
 		writePage(w, http.StatusMisdirectedRequest, "There is nothing here.")
 		return
 	case r.URL.Path != callbackPath:
@@ -93,7 +92,7 @@ func (d *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || repeated(query) || subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(d.state)) != 1 ||
 		!d.taken.CompareAndSwap(false, true) {
-		writePage(w, http.StatusBadRequest, "This is not the answer that was waited for. Go back to the terminal.")
+		writePage(w, http.StatusBadRequest, "This is not the expected response. Go back to the terminal.")
 		return
 	}
 	code, err := d.checkResponse(query)
@@ -105,7 +104,7 @@ func (d *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.answers <- callbackResult{code, err}
 }
 
-// repeated reports whether a parameter that matters is given twice.
+// repeated reports whether a known parameter is given twice.
 func repeated(query url.Values) bool {
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(query[name]) > 1 {
@@ -115,20 +114,19 @@ func repeated(query url.Values) bool {
 	return false
 }
 
-// checkResponse decides what an answer with our state means. An issuer that is not the one asked is somebody who mixes servers
-// up (RFC 9207, section 2.4), whatever else the answer says.
+// checkResponse returns the code of a response with our state. A wrong issuer is a mix-up attack (RFC 9207, section 2.4).
 func (d *callbackServer) checkResponse(query url.Values) (code string, err error) {
 	iss := query.Get("iss")
 	if iss != d.issuer && (d.needIss || query.Has("iss")) {
-		return "", errors.New("the answer came from another server than the one asked; nothing was exchanged")
+		return "", errors.New("the response came from the wrong authorization server; no code was exchanged")
 	}
 	switch word := query.Get("error"); {
 	case word == "access_denied":
-		return "", errors.New("access was not allowed")
+		return "", errors.New("access was denied")
 	case query.Has("error"):
 		return "", fmt.Errorf("the authorization server refused%s", codeWord(word))
 	case !plainText(query.Get("code"), maxToken):
-		return "", errors.New("the answer holds no code")
+		return "", errors.New("the response has no code")
 	}
 	return query.Get("code"), nil
 }

@@ -35,7 +35,7 @@ func (d *callbackServer) pending() bool {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	mixed, none := "another server", "holds no code"
+	mixed, none := "wrong authorization server", "has no code"
 	for _, test := range []struct {
 		name    string
 		needIss bool
@@ -50,8 +50,8 @@ func TestAnswers(t *testing.T) {
 		{"another iss", true, url.Values{"code": {"c"}, "iss": {"https://evil.example"}}, "", mixed},
 		{"another iss that nobody promised", false, url.Values{"code": {"c"}, "iss": {"https://evil.example"}}, "", mixed},
 		{"an iss that looks alike", true, url.Values{"code": {"c"}, "iss": {issuer + "/"}}, "", mixed},
-		{"a refusal of another server", true, url.Values{"error": {"access_denied"}, "iss": {"https://evil.example"}}, "", mixed},
-		{"no", true, url.Values{"error": {"access_denied"}, "iss": {issuer}}, "", "access was not allowed"},
+		{"a refusal of wrong authorization server", true, url.Values{"error": {"access_denied"}, "iss": {"https://evil.example"}}, "", mixed},
+		{"no", true, url.Values{"error": {"access_denied"}, "iss": {issuer}}, "", "access was denied"},
 		{"a refusal", true, url.Values{"error": {"invalid_scope"}, "iss": {issuer}}, "", "refused (invalid_scope)"},
 		{"a refusal with a code", true, url.Values{"error": {"server_error"}, "code": {"c"}, "iss": {issuer}}, "", "refused (server_error)"},
 		{"a refusal in a bandit's words", true, url.Values{"error": {"\x1b[2J pay"}, "iss": {issuer}}, "", "refused"},

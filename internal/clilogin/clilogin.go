@@ -1,14 +1,14 @@
 // Package clilogin signs a command-line user in: through the browser once, and from a token file afterwards.
 //
 // [Login.SignIn] finds the authorization server of a protected resource (RFC 9728, RFC 8414), registers there
-// (RFC 7591), sends the person's browser to it and takes the answer on loopback (RFC 8252, with PKCE and the issuer
-// check of RFC 9207). The tokens are stored in a file with mode 0600, one for each resource. [Login.Token] takes
-// the access token from there and renews it in time; [Login.Transport] adds it to requests.
+// (RFC 7591), opens it in the user's browser and receives the response on loopback (RFC 8252, with PKCE and the issuer
+// check of RFC 9207). Each resource has a token file with mode 0600. [Login.Token] returns the access token from there
+// and refreshes it in time; [Login.Transport] adds it to requests.
 //
 // Refresh tokens work once; reusing one revokes the grant (RFC 9700, section 4.14.2). So a refresh holds a file lock that
 // all processes share, reads the file again, and stores the successor before it returns a token.
 //
-// Errors name no token, code or text of the other side.
+// Errors contain no token, code or text of a server.
 package clilogin
 
 import (
@@ -28,22 +28,22 @@ import (
 
 // Limits of a sign-in.
 const (
-	signInTime  = 5 * time.Minute  // from the question to the person's answer
+	signInTime  = 5 * time.Minute  // of a sign-in in the browser
 	requestTime = 15 * time.Second // of one request to the authorization server
-	lockTime    = 40 * time.Second // to wait for other processes: two of them may hang for requestTime
+	lockTime    = 40 * time.Second // to wait for other processes, two of which may hang for requestTime
 )
 
-// Renewal comes early by early, or by a quarter of a short life: what a caller gets is good for as long as its call may
-// take.
+// early is how long before its expiry a token is refreshed, at most a quarter of its life, so that it stays valid during the
+// caller's request.
 const early = 2 * time.Minute
 
-// ErrNotSignedIn says that nobody has signed in. Calls without a token are possible.
-var ErrNotSignedIn = fault.Words("nobody has signed in")
+// ErrNotSignedIn says that there is no sign-in. Calls without a token are possible.
+var ErrNotSignedIn = fault.Words("you are not signed in")
 
-// Options change what a Login does by itself. The zero Options are good.
+// Options configure [Open]. The zero value is usable.
 type Options struct {
-	Name      string            // what the program calls itself when it asks the person; empty: "Command line"
-	Scopes    []string          // what to ask for; empty: what the resource names
+	Name      string            // client_name, for the consent page; empty: "Command line"
+	Scopes    []string          // to request; empty: those that the resource names
 	Hint      string            // how to sign in, for errors, such as `run "mcp login"`
 	Transport http.RoundTripper // nil: http.DefaultTransport
 	Now       func() time.Time  // nil: time.Now
@@ -59,7 +59,7 @@ type Login struct {
 	timeout  time.Duration // of a sign-in
 }
 
-// Open returns the login for the resource, an https URL, or an http one on loopback, that is kept in dir. It touches
+// Open returns the login for the resource, an https URL, or an http one on loopback, whose token file is in dir. It uses
 // neither the file nor the network.
 func Open(dir, resource string, options Options) (*Login, error) {
 	u, err := checkURL(resource, true)
@@ -88,18 +88,18 @@ func Open(dir, resource string, options Options) (*Login, error) {
 	}, nil
 }
 
-// SignIn lets the person sign in: browse opens the URL that is written to out in any case, so that it is enough when a
-// browser can be opened by hand. nil is [OpenBrowser]. It returns when the tokens are in the file, after five minutes,
-// or when ctx ends. A sign-in that stood before is revoked. Its errors are sentences for the person.
+// SignIn signs the user in: it writes the URL to out, for a browser opened by hand, and calls browse with it; nil is
+// [OpenBrowser]. It returns when the tokens are in the file, after five minutes, or when ctx ends. It revokes the sign-in
+// before. Its errors are sentences for the user.
 func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out io.Writer) error {
 	if browse == nil {
 		browse = OpenBrowser
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("nobody signed in within %v", l.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, l.timeout, fmt.Errorf("there was no sign-in within %v", l.timeout))
 	defer cancel()
 	server, err := l.discover(ctx)
 	if err != nil {
-		return causeOf(ctx, fmt.Errorf("find out where to sign in: %w", err))
+		return causeOf(ctx, fmt.Errorf("find the authorization server: %w", err))
 	}
 	landing, err := newCallbackServer(server.Issuer, server.IssParameter)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out i
 	to := config.AuthCodeURL(landing.state, oauth2.S256ChallengeOption(verifier), resource)
 	fmt.Fprintf(out, "Sign in with your browser. If it does not open, go to\n\n  %s\n\n", to)
 	if err := browse(to); err != nil {
-		fmt.Fprintln(out, "No browser could be opened; waiting for you to go there.")
+		fmt.Fprintln(out, "No browser could be opened; open the address yourself.")
 	}
 	code, err := landing.wait(ctx)
 	if err != nil {
@@ -133,30 +133,29 @@ func (l *Login) SignIn(ctx context.Context, browse func(url string) error, out i
 	}, token)
 }
 
-// begin keeps the first tokens of a sign-in, and revokes those of the one before.
+// begin stores the first tokens of a sign-in, and revokes those of the one before.
 func (l *Login) begin(ctx context.Context, r record, token *oauth2.Token) error {
 	r, err := l.update(r, token)
 	if err != nil {
 		return err
 	}
-	surely := context.WithoutCancel(ctx) // tokens are here, and are either kept or revoked
+	surely := context.WithoutCancel(ctx) // the tokens must be either stored or revoked
 	unlock, err := l.file.lock(ctx)
 	if err != nil {
 		return errors.Join(err, l.revoke(surely, r))
 	}
 	defer unlock()
-	before, _ := l.file.read() // what is missing or damaged is replaced
+	before, _ := l.file.read() // a missing or damaged file is replaced
 	if err := l.file.write(r); err != nil {
-		return errors.Join(fmt.Errorf("keep the tokens: %w", err), l.revoke(surely, r))
+		return errors.Join(fmt.Errorf("store the tokens: %w", err), l.revoke(surely, r))
 	}
-	_ = l.revoke(surely, before) // it runs out by itself, too
+	_ = l.revoke(surely, before) // on failure it still expires
 	return nil
 }
 
-// Token returns an access token that is good for two minutes at least, as far as this side can know. Without a sign-in
-// the error is [ErrNotSignedIn] as a [fault.AuthenticationRequired]; where it has ended at the other side, or the file is damaged, it is
-// [fault.InvalidToken], until the next SignIn or SignOut; where the token had to be renewed and could not be,
-// [fault.Unavailable].
+// Token returns an access token with at least two minutes left. It fails with [ErrNotSignedIn], a
+// [fault.AuthenticationRequired], without a sign-in; with [fault.InvalidToken], until the next SignIn or SignOut, if the
+// server has ended the sign-in or the file is damaged; and with [fault.Unavailable] if the token could not be refreshed.
 func (l *Login) Token(ctx context.Context) (string, error) {
 	r, err := l.read()
 	if err != nil {
@@ -173,8 +172,8 @@ func (l *Login) Token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// Renew returns another access token than the rejected one, with the errors of [Login.Token]. Once the authorization
-// server is asked, ctx is not heard: its answer holds the only refresh token that is good.
+// Renew returns another access token than the rejected one, with the errors of [Login.Token]. It ignores the end of ctx
+// during the refresh, whose response holds the only valid refresh token.
 func (l *Login) Renew(ctx context.Context, rejected string) (string, error) {
 	unlock, err := l.file.lock(ctx)
 	if err != nil {
@@ -186,7 +185,7 @@ func (l *Login) Renew(ctx context.Context, rejected string) (string, error) {
 		return "", err
 	}
 	if r.Access != rejected && l.options.Now().Before(r.Renew) {
-		return r.Access, nil // somebody else has renewed it
+		return r.Access, nil // another process has refreshed it
 	}
 	if r.Refresh == "" {
 		return "", l.end(r)
@@ -199,20 +198,20 @@ func (l *Login) Renew(ctx context.Context, rejected string) (string, error) {
 		return "", l.end(r)
 	}
 	if err != nil {
-		return "", fault.New(fault.Unavailable, "the sign-in at %s could not be renewed: %s", l.resource.Host, fault.Words(withoutDetails(err).Error())).WithCause(err).
+		return "", fault.New(fault.Unavailable, "the access token for %s could not be refreshed: %s", l.resource.Host, fault.Words(withoutDetails(err).Error())).WithCause(err).
 			WithHint("try again in a moment")
 	}
 	if r, err = l.update(r, token); err != nil {
 		return "", err
 	}
 	if err := l.file.write(r); err != nil {
-		return "", fmt.Errorf("keep the renewed tokens: %w", err)
+		return "", fmt.Errorf("store the refreshed tokens: %w", err)
 	}
 	return r.Access, nil
 }
 
-// SignOut revokes the tokens (RFC 7009) and deletes the file. The file is deleted even when the authorization server
-// could not be told, which is an error. Without a sign-in it is [ErrNotSignedIn].
+// SignOut deletes the file and revokes the tokens (RFC 7009). It fails if the revocation fails, but then too deletes the
+// file. Without a sign-in it fails with [ErrNotSignedIn].
 func (l *Login) SignOut(ctx context.Context) error {
 	unlock, err := l.file.lock(ctx)
 	if err != nil {
@@ -230,12 +229,12 @@ func (l *Login) SignOut(ctx context.Context) error {
 		return fmt.Errorf("the file was deleted, but the sign-in may still be valid at %s: %w", l.resource.Host, err)
 	}
 	if err := l.revoke(ctx, r); err != nil {
-		return fmt.Errorf("the tokens were deleted here, but %s could not be told: %w", l.resource.Host, err)
+		return fmt.Errorf("the tokens were deleted here, but not revoked at %s: %w", l.resource.Host, err)
 	}
 	return nil
 }
 
-// read is the record in the file, if its tokens may be good.
+// read returns the record in the file, if its tokens may be valid.
 func (l *Login) read() (record, error) {
 	r, err := l.file.read()
 	switch {
@@ -251,10 +250,10 @@ func (l *Login) read() (record, error) {
 	return r, nil
 }
 
-// end writes down that the tokens are of no use any more.
+// end records that the sign-in has ended.
 func (l *Login) end(r record) error {
 	if err := l.file.write(record{Resource: r.Resource, Issuer: r.Issuer}); err != nil {
-		return fmt.Errorf("forget tokens that have ended: %w", err)
+		return fmt.Errorf("delete ended tokens: %w", err)
 	}
 	return l.ended()
 }
@@ -263,7 +262,7 @@ func (l *Login) ended() error {
 	return fault.New(fault.InvalidToken, "the sign-in at %s has ended", l.resource.Host).WithHint("%s", l.options.Hint)
 }
 
-// update puts what the token endpoint answered into the record.
+// update returns the record with the tokens of a token response.
 func (l *Login) update(r record, token *oauth2.Token) (record, error) {
 	if token.Type() != "Bearer" || !plainText(token.AccessToken, maxToken) || token.ExpiresIn <= 0 ||
 		token.RefreshToken != "" && !plainText(token.RefreshToken, maxToken) {

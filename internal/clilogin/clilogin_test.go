@@ -23,7 +23,7 @@ func TestSignIn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "config", "sign-ins")
 	l := w.login(dir)
 	if _, err := l.Token(t.Context()); !errors.Is(err, ErrNotSignedIn) || !fault.Is(err, fault.AuthenticationRequired) || !strings.Contains(err.Error(), "mcp login") {
-		t.Errorf("before: got %v, want that nobody has signed in, and what to run", err)
+		t.Errorf("before: got %v, want ErrNotSignedIn, and what to run", err)
 	}
 	var out strings.Builder
 	var opened string
@@ -120,13 +120,13 @@ func TestNoBrowser(t *testing.T) {
 	w.token(l)
 }
 
-func TestTheOtherSideSaysNo(t *testing.T) {
+func TestAccessDenied(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.deny = true
 	l := w.login(t.TempDir())
 	err := l.SignIn(t.Context(), browse, io.Discard)
-	if err == nil || err.Error() != "access was not allowed" {
+	if err == nil || err.Error() != "access was denied" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := l.Token(t.Context()); !errors.Is(err, ErrNotSignedIn) {
@@ -137,15 +137,15 @@ func TestTheOtherSideSaysNo(t *testing.T) {
 	}
 }
 
-func TestPatience(t *testing.T) {
+func TestSignInTimeout(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	l := w.login(t.TempDir())
 	var to string
-	nobody := func(url string) error { to = url; return nil }
+	ignore := func(url string) error { to = url; return nil }
 	l.timeout = 50 * time.Millisecond
-	if err := l.SignIn(t.Context(), nobody, io.Discard); err == nil || err.Error() != "nobody signed in within 50ms" {
-		t.Errorf("nobody comes: got %v", err)
+	if err := l.SignIn(t.Context(), ignore, io.Discard); err == nil || err.Error() != "there was no sign-in within 50ms" {
+		t.Errorf("without an answer: got %v", err)
 	}
 	u, err := url.Parse(to)
 	if err != nil {
@@ -325,8 +325,8 @@ func TestSignOut(t *testing.T) {
 	}
 	w.signedIn(dir)
 	cut := w.login(dir, func(o *Options) { o.Transport = offline{} })
-	if err := cut.SignOut(t.Context()); err == nil || !strings.Contains(err.Error(), "could not be told") {
-		t.Errorf("without a network: got %v, want that the server could not be told", err)
+	if err := cut.SignOut(t.Context()); err == nil || !strings.Contains(err.Error(), "not revoked at") {
+		t.Errorf("without a network: got %v, want that they were not revoked", err)
 	}
 	if _, err := os.Stat(l.file.path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a network: the file is still there: %v", err)

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Bounds of what an authorization server may answer.
+// Limits of responses, in bytes.
 const (
 	maxDocument = 64 << 10
 	maxID       = 2 << 10 // of a client
@@ -27,14 +27,14 @@ const (
 	serverDocument   = "/.well-known/oauth-authorization-server"
 )
 
-// resourceMetadata is RFC 9728, section 2, as far as it matters here.
+// resourceMetadata is the part of RFC 9728, section 2, that is used.
 type resourceMetadata struct {
 	Resource string   `json:"resource"`
 	Servers  []string `json:"authorization_servers"`
 	Scopes   []string `json:"scopes_supported"`
 }
 
-// serverMetadata is RFC 8414, section 2, as far as it matters here.
+// serverMetadata is the part of RFC 8414, section 2, that is used.
 type serverMetadata struct {
 	Issuer        string   `json:"issuer"`
 	Authorization string   `json:"authorization_endpoint"`
@@ -46,7 +46,7 @@ type serverMetadata struct {
 	Challenges    []string `json:"code_challenge_methods_supported"`
 	IssParameter  bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
 
-	scopes []string // to ask for
+	scopes []string // to request
 }
 
 // discover returns the authorization server of the resource.
@@ -80,8 +80,7 @@ func (l *Login) discover(ctx context.Context) (serverMetadata, error) {
 	return s, s.check(l.plainHTTP())
 }
 
-// check reports what a server lacks to be of use. Absent lists have the defaults of RFC 8414, but PKCE must be
-// listed.
+// check reports what a server lacks. Absent lists have the defaults of RFC 8414, but PKCE must be listed.
 func (s serverMetadata) check(plainHTTP bool) error {
 	for name, endpoint := range map[string]string{
 		"authorization": s.Authorization, "token": s.Token, "registration": s.Registration, "revocation": s.Revocation,
@@ -98,17 +97,17 @@ func (s serverMetadata) check(plainHTTP bool) error {
 	}
 	switch {
 	case !slices.Contains(s.Challenges, "S256"):
-		return errors.New("the authorization server does without PKCE (S256)")
+		return errors.New("the authorization server does not support PKCE (S256)")
 	case len(s.ResponseTypes) > 0 && !slices.Contains(s.ResponseTypes, "code"):
 		return errors.New("the authorization server issues no codes")
 	case len(s.AuthMethods) > 0 && !slices.Contains(s.AuthMethods, "none"):
-		return errors.New("the authorization server wants clients to have a secret")
+		return errors.New("the authorization server requires a client secret")
 	}
 	return nil
 }
 
-// register registers this program for one redirect URI and returns its id (RFC 7591). A registration is good for one
-// sign-in: servers forget clients that nobody uses, and then say so to the person, not to the program.
+// register registers this program for one redirect URI and returns its client_id (RFC 7591). Each sign-in registers anew:
+// servers remove unused clients, and report an unknown client in the browser, not to the program.
 func (l *Login) register(ctx context.Context, s serverMetadata, redirect string) (id string, err error) {
 	body, err := json.Marshal(map[string]any{
 		"client_name": l.options.Name, "redirect_uris": []string{redirect}, "token_endpoint_auth_method": "none",
@@ -136,12 +135,12 @@ func (l *Login) register(ctx context.Context, s serverMetadata, redirect string)
 	case err != nil:
 		return "", err
 	case !plainText(answer.ClientID, maxID):
-		return "", errors.New("the answer holds no client_id")
+		return "", errors.New("the response has no client_id")
 	}
 	return answer.ClientID, nil
 }
 
-// get reads the document about the resource or the issuer at u.
+// get reads the metadata document of the resource or the issuer at u.
 func (l *Login) get(ctx context.Context, u *url.URL, document string, v any) error {
 	at := u.Scheme + "://" + u.Host + document + strings.TrimSuffix(u.EscapedPath(), "/")
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
@@ -158,7 +157,7 @@ func (l *Login) get(ctx context.Context, u *url.URL, document string, v any) err
 	return nil
 }
 
-// do sends the request and decodes the JSON object that comes back. status is 0 if there was no answer.
+// do sends the request and decodes the JSON object of the response. status is 0 if there was no response.
 func (l *Login) do(request *http.Request, v any) (status int, err error) {
 	request.Header.Set("Accept", "application/json")
 	response, err := l.client.Do(request)
@@ -168,23 +167,23 @@ func (l *Login) do(request *http.Request, v any) (status int, err error) {
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
 	if err != nil {
-		return response.StatusCode, errors.New("the answer broke off")
+		return response.StatusCode, errors.New("the response broke off")
 	}
 	if len(body) > maxDocument {
-		return response.StatusCode, fmt.Errorf("the answer is over %d KiB", maxDocument>>10)
+		return response.StatusCode, fmt.Errorf("the response is over %d KiB", maxDocument>>10)
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return response.StatusCode, errors.New("the answer is not the JSON that was expected")
+		return response.StatusCode, errors.New("the response is not the expected JSON")
 	}
 	return response.StatusCode, nil
 }
 
-// plainHTTP reports whether http will do, on loopback: only for a resource that is there itself. Any other could send
-// us to programs on this computer.
+// plainHTTP reports whether http on loopback is accepted: only if the resource is there itself. Any other resource could
+// make us call programs on this computer.
 func (l *Login) plainHTTP() bool { return l.resource.Scheme == "http" }
 
-// checkURL parses an https URL, or an http one on loopback if that will do. An error reads as the rest of a sentence
-// that begins with the URL, and does not repeat it.
+// checkURL parses an https URL, or with plainHTTP an http one on loopback. Its errors complete a sentence that begins with
+// the URL, and do not repeat it.
 func checkURL(raw string, plainHTTP bool) (*url.URL, error) {
 	if !plainText(raw, maxID) {
 		return nil, errors.New("is not a URL")
@@ -207,7 +206,7 @@ func loopback(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// canonical is the one spelling of equal URLs: host in lower case, no port that goes without saying, no slash at the end.
+// canonical normalizes a URL: host in lower case, no default port, no slash at the end.
 func canonical(u *url.URL) *url.URL {
 	c := *u
 	c.Host = strings.ToLower(u.Host)

@@ -90,7 +90,7 @@ func (s *fakeServer) signIn(t *testing.T) error {
 	}, io.Discard)
 }
 
-func TestDiscoveryOfLiars(t *testing.T) {
+func TestInvalidMetadata(t *testing.T) {
 	t.Parallel()
 	const resource, server = "/.well-known/oauth-protected-resource/api", "/.well-known/oauth-authorization-server"
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -143,13 +143,13 @@ func TestDiscoveryOfLiars(t *testing.T) {
 		{"no registration", func(s *fakeServer) { s.serveJSON(server, s.metadata(object{"registration_endpoint": ""})) }, "has no registration endpoint"},
 		{"no PKCE", func(s *fakeServer) {
 			s.serveJSON(server, s.metadata(object{"code_challenge_methods_supported": []string{"plain"}}))
-		}, "without PKCE"},
+		}, "not support PKCE"},
 		{"no codes", func(s *fakeServer) {
 			s.serveJSON(server, s.metadata(object{"response_types_supported": []string{"token"}}))
 		}, "issues no codes"},
 		{"secrets", func(s *fakeServer) {
 			s.serveJSON(server, s.metadata(object{"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}}))
-		}, "a secret"},
+		}, "a client secret"},
 		{"an endless resource", func(s *fakeServer) { s.handle(resource, huge) }, "over 64 KiB"},
 		{"an endless server", func(s *fakeServer) { s.handle(server, huge) }, "over 64 KiB"},
 		{"a redirected resource", func(s *fakeServer) { s.handle(resource, redirect) }, "status 307"},
@@ -157,8 +157,8 @@ func TestDiscoveryOfLiars(t *testing.T) {
 		{"a redirected registration", func(s *fakeServer) { s.handle("/register", redirect) }, "status 307"},
 		{"HTML", func(s *fakeServer) {
 			s.handle(resource, func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>hush") })
-		}, "not the JSON"},
-		{"a list", func(s *fakeServer) { s.serveJSON(server, []string{"hush"}) }, "not the JSON"},
+		}, "not the expected JSON"},
+		{"a list", func(s *fakeServer) { s.serveJSON(server, []string{"hush"}) }, "not the expected JSON"},
 		{"too many registrations", func(s *fakeServer) { s.handle("/register", func(w http.ResponseWriter) { w.WriteHeader(429) }) }, "too many registrations"},
 		{"a refused registration", func(s *fakeServer) {
 			s.handle("/register", func(w http.ResponseWriter) {

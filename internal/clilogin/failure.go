@@ -11,8 +11,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// withoutDetails is the reason of a failed request without what was sent and what came back. Errors of x/oauth2 hold the whole
-// answer, and those of net/http the address.
+// withoutDetails is the reason of a failed request without its contents. Errors of x/oauth2 hold the whole response, and
+// those of net/http the URL.
 func withoutDetails(err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Errorf("the server refused with status %d%s", refused.Response.StatusCode, codeWord(refused.ErrorCode))
@@ -20,10 +20,10 @@ func withoutDetails(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
 	}
-	return errors.New("the answer makes no sense")
+	return errors.New("the response is not valid")
 }
 
-// codeWord is an OAuth error code as the rest of a sentence, empty if it is none: it may be a stranger's text.
+// codeWord is an OAuth error code in parentheses; empty for any other, untrusted text.
 func codeWord(code string) string {
 	if code == "" || len(code) > 40 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return ""
@@ -48,8 +48,8 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// plainText reports whether a text of the other side is printable ASCII without spaces, such as tokens and ids are
-// (RFC 6749, appendix A; no token holds a space, RFC 6750, section 2.1).
+// plainText reports whether a server's text is printable ASCII without spaces, as tokens and ids are (RFC 6749, appendix A;
+// RFC 6750, section 2.1).
 func plainText(text string, limit int) bool {
 	if text == "" || len(text) > limit {
 		return false

@@ -18,7 +18,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// Directory is where the logins of the user are kept: below XDG_CONFIG_HOME if environ has it, else below
+// Directory returns the directory of the user's token files: below XDG_CONFIG_HOME if environ has it, else below
 // [os.UserConfigDir].
 func Directory(environ func(string) (string, bool)) (string, error) {
 	config, ok := environ("XDG_CONFIG_HOME")
@@ -31,7 +31,7 @@ func Directory(environ func(string) (string, bool)) (string, error) {
 	return filepath.Join(config, "namewharf", "sign-ins"), nil
 }
 
-// A record is what the file holds. One without an access token says that the sign-in has ended.
+// A record is the content of the file. Without an access token the sign-in has ended.
 type record struct {
 	Resource  string    `json:"resource"`
 	Issuer    string    `json:"issuer"`
@@ -44,14 +44,13 @@ type record struct {
 	Expires   time.Time `json:"expires_at,omitzero"`
 }
 
-// A file holds the record of one resource. It is replaced as a whole, so that it can be read at any time; who replaces
-// it holds the lock.
+// A file holds the record of one resource. Writers replace it atomically under the lock, so it can be read at any time.
 type file struct {
 	path     string
 	resource string
 }
 
-// How a file can be of no use.
+// Errors of read.
 var (
 	errNoFile  = errors.New("there is no file of a sign-in")
 	errDamaged = fault.Words("the file of the sign-in is damaged")
@@ -59,7 +58,7 @@ var (
 
 const maxFile = 64 << 10
 
-// newFile returns the file for the resource, named after its host for people and after a digest for certainty.
+// newFile returns the file for the resource, named after its host, to be readable, and a digest, to be unique.
 func newFile(dir string, resource *url.URL) file {
 	host := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.' {
@@ -92,13 +91,13 @@ func (f file) read() (record, error) {
 	return r, nil
 }
 
-// write replaces the record. When it returns, the record outlives a loss of power.
+// write replaces the record. When it returns, the record survives a power failure.
 func (f file) write(r record) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	next := f.path + ".new" // one name is enough under the lock, and one killed writer leaves no more behind
+	next := f.path + ".new" // one name is enough under the lock, and bounds what killed writers leave
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -119,7 +118,7 @@ func (f file) write(r record) error {
 	return nil
 }
 
-// remove deletes the record, and what a killed writer left.
+// remove deletes the record, and the new file of a killed writer.
 func (f file) remove() error {
 	for _, path := range []string{f.path + ".new", f.path} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -129,8 +128,8 @@ func (f file) remove() error {
 	return nil
 }
 
-// lock keeps other processes, and other goroutines, from changing the record. The system gives it back when a process
-// dies. It makes the directory.
+// lock excludes other processes and goroutines from changing the record. The system releases it when a process dies. It
+// makes the directory.
 func (f file) lock(ctx context.Context) (unlock func(), err error) {
 	if err := f.makeDir(); err != nil {
 		return nil, fmt.Errorf("make the directory for sign-ins: %w", err)
@@ -139,12 +138,12 @@ func (f file) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the sign-in: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, fmt.Errorf("another program holds the sign-in for %v", lockTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, fmt.Errorf("another program has locked the sign-in for %v", lockTime))
 	defer cancel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		locked, err := tryLock(opened)
 		if locked {
-			return func() { _ = opened.Close() }, nil // which gives the lock back
+			return func() { _ = opened.Close() }, nil // which releases the lock
 		}
 		if err != nil {
 			_ = opened.Close()

@@ -20,7 +20,7 @@ func tryLock(f *os.File) (locked bool, err error) {
 
 func openShared(path string) (*os.File, error) { return os.Open(path) }
 
-// replace renames a file over another, for good: the name is on disk when it returns.
+// replace renames a file over another and syncs the directory.
 func replace(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

@@ -19,18 +19,18 @@ func tryLock(f *os.File) (locked bool, err error) {
 	return err == nil, err
 }
 
-// openShared opens a file, which may be about to be replaced.
+// openShared opens a file that another process may be replacing.
 func openShared(path string) (f *os.File, err error) {
-	return f, patiently(func() error { f, err = os.Open(path); return err })
+	return f, retryShared(func() error { f, err = os.Open(path); return err })
 }
 
-// replace renames a file over another, which somebody may be reading.
+// replace renames a file over another, which another process may be reading.
 func replace(from, to string) error {
-	return patiently(func() error { return os.Rename(from, to) })
+	return retryShared(func() error { return os.Rename(from, to) })
 }
 
-// patiently repeats what fails only because another process has the file open. Those are readers of a few bytes.
-func patiently(do func() error) error {
+// retryShared retries what fails because another process has the file open, for up to a second.
+func retryShared(do func() error) error {
 	for tries := 1; ; tries++ {
 		err := do()
 		if tries == 100 || !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Transport returns a transport that adds the access token to requests for the resource and what is below it, and to
-// no others. Where nobody has signed in, requests go out as they are. A token that the resource rejects is renewed, and
-// the request is sent once more if its body can be had again. Errors are those of [Login.Token].
+// Transport returns a transport that adds the access token to requests for the resource and paths below it, and to no
+// others. Without a sign-in it sends requests unchanged. If the resource rejects the token, it refreshes the token and
+// sends the request once more, if the body can be read again. Errors are those of [Login.Token].
 func (l *Login) Transport() http.RoundTripper { return transport{l} }
 
 type transport struct{ login *Login }
@@ -25,11 +25,11 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // as http.RoundTripper asks
+			_ = r.Body.Close() // as http.RoundTripper requires
 		}
 		return nil, err
 	}
-	response, err := next.RoundTrip(bearing(r, token))
+	response, err := next.RoundTrip(withToken(r, token))
 	if err != nil || !rejected(response) {
 		return response, err
 	}
@@ -37,7 +37,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = response.Body.Close()
 		return nil, err
 	}
-	again := bearing(r, token)
+	again := withToken(r, token)
 	switch {
 	case r.GetBody != nil:
 		if again.Body, err = r.GetBody(); err != nil {
@@ -50,20 +50,20 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return next.RoundTrip(again)
 }
 
-// bearing is the request with the token.
-func bearing(r *http.Request, token string) *http.Request {
-	with := r.Clone(r.Context())
-	with.Header.Set("Authorization", "Bearer "+token)
-	return with
+// withToken returns the request with the token.
+func withToken(r *http.Request, token string) *http.Request {
+	clone := r.Clone(r.Context())
+	clone.Header.Set("Authorization", "Bearer "+token)
+	return clone
 }
 
-// rejected reports whether the answer says that the token is not good (RFC 6750, section 3.1).
+// rejected reports whether the response says that the token is invalid (RFC 6750, section 3.1).
 func rejected(response *http.Response) bool {
 	return response.StatusCode == http.StatusUnauthorized &&
 		strings.Contains(strings.Join(response.Header.Values("WWW-Authenticate"), " "), `error="invalid_token"`)
 }
 
-// covers reports whether a request is for the resource. Any other place must not see the token.
+// covers reports whether a request is for the resource. No other server may see the token.
 func (l *Login) covers(u *url.URL) bool {
 	c := canonical(u)
 	rest, below := strings.CutPrefix(c.EscapedPath(), l.resource.EscapedPath())

@@ -38,7 +38,7 @@ func TestTransport(t *testing.T) {
 			t.Errorf("%s: got %d %q, %v; want %d %q", what, gotStatus, got, err, status, text)
 		}
 	}
-	want("nobody has signed in", strings.NewReader("hello"), 200, "POST nobody hello")
+	want("not signed in", strings.NewReader("hello"), 200, "POST nobody hello")
 	w.signedIn(dir)
 	want("signed in meanwhile", strings.NewReader("hello"), 200, "POST acc_1 [pricing:read] hello")
 	w.revoke(w.token(l))

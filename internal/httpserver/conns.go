@@ -19,11 +19,10 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// maxConnections is how many connections one address may have unless -max-conns-per-addr says otherwise: what a browser
-// opens, twenty times over.
+// maxConnections is the default of -max-conns-per-addr: twenty times what a browser opens.
 const maxConnections = 128
 
-// A count is a flag of a positive number, which knows whether it was given.
+// A count is a flag for a positive number that records whether it was given.
 type count struct {
 	n     int
 	given bool
@@ -31,7 +30,7 @@ type count struct {
 
 func (c *count) String() string { return strconv.Itoa(c.n) }
 
-// Set takes a positive number.
+// Set parses a positive number.
 func (c *count) Set(text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil || n <= 0 {
@@ -41,9 +40,9 @@ func (c *count) Set(text string) error {
 	return nil
 }
 
-// A limited listener accepts at most so many connections of one client address at a time. Where an address has that
-// many already, one of them that waits for its next request makes room; where none does, the new one is told so and
-// closed. Connections of trusted proxies are everybody's, and not counted.
+// A limited listener limits the open connections of one client address. Over the limit it closes an idle connection of the
+// address; if there is none, it answers the new one with 429 and closes it. It does not limit trusted proxies, whose
+// connections carry requests of many clients.
 type limited struct {
 	net.Listener
 	most    int
@@ -53,8 +52,8 @@ type limited struct {
 	clients map[netip.Prefix][]*conn
 }
 
-// crowd limits what the server accepts from l.
-func crowd(l net.Listener, server *http.Server, most int, proxies []netip.Prefix) net.Listener {
+// limitConns limits the connections that the server accepts from l to most per client address.
+func limitConns(l net.Listener, server *http.Server, most int, proxies []netip.Prefix) net.Listener {
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if c, ok := c.(*conn); ok {
 			c.idle.Store(state == http.StateIdle)
@@ -63,7 +62,7 @@ func crowd(l net.Listener, server *http.Server, most int, proxies []netip.Prefix
 	return &limited{Listener: l, most: most, proxies: proxies, clients: map[netip.Prefix][]*conn{}}
 }
 
-// Accept returns the next connection that its address may have.
+// Accept returns the next connection within the limit.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -77,14 +76,14 @@ func (l *limited) Accept() (net.Conn, error) {
 		if c := l.admit(accepted, client); c != nil {
 			return c, nil
 		}
-		// A few bytes into an empty buffer: this does not wait for anybody.
+		// A few bytes into an empty socket buffer: this does not block.
 		_ = accepted.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = accepted.Write(refusal(l.most))
 		_ = accepted.Close()
 	}
 }
 
-// client is who connects, and whether that is counted.
+// client returns the client of a connection, and whether it is limited.
 func (l *limited) client(c net.Conn) (netip.Prefix, bool) {
 	addr, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -94,7 +93,7 @@ func (l *limited) client(c net.Conn) (netip.Prefix, bool) {
 	return ratelimit.Host(peer), !slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
 
-// admit counts a connection in, or returns nil.
+// admit adds a connection, or returns nil over the limit.
 func (l *limited) admit(accepted net.Conn, client netip.Prefix) *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +103,7 @@ func (l *limited) admit(accepted net.Conn, client netip.Prefix) *conn {
 		if at < 0 {
 			return nil
 		}
-		_ = all[at].Conn.Close() // the server hears of it and closes its side, which finds it counted out
+		_ = all[at].Conn.Close() // the server then calls conn.Close, which finds it removed already
 		all = l.remove(all[at])
 	}
 	c := &conn{Conn: accepted, listener: l, client: client}
@@ -112,7 +111,7 @@ func (l *limited) admit(accepted net.Conn, client netip.Prefix) *conn {
 	return c
 }
 
-// remove counts a connection out and returns those that its client has left.
+// remove removes a connection and returns the client's other ones.
 func (l *limited) remove(c *conn) []*conn {
 	all := l.clients[c.client]
 	if at := slices.Index(all, c); at >= 0 {
@@ -126,7 +125,7 @@ func (l *limited) remove(c *conn) []*conn {
 	return all
 }
 
-// A conn is a connection that is counted.
+// A conn is a limited connection.
 type conn struct {
 	net.Conn
 	listener *limited
@@ -134,7 +133,7 @@ type conn struct {
 	idle     atomic.Bool // between two requests
 }
 
-// Close counts the connection out.
+// Close closes the connection and removes it from the count.
 func (c *conn) Close() error {
 	c.listener.mu.Lock()
 	c.listener.remove(c)
@@ -142,7 +141,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends our side alone, so that the client gets to read what was written to it.
+// CloseWrite closes only the sending side, so that the client can read the rest of the response.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -150,14 +149,14 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// refusal is the answer for a connection too many, as any other error is answered.
+// refusal is the HTTP response for a connection over the limit, with the usual error body.
 func refusal(most int) []byte {
-	f := fault.New(fault.RateLimited, "more than %d connections of this address are open", most).
-		WithHint("use those there are, or close some").WithRetry(time.Second)
+	f := fault.New(fault.RateLimited, "more than %d connections from this address are open", most).
+		WithHint("reuse connections, or close some").WithRetry(time.Second)
 	id := middleware.NewRequestID()
 	body, err := json.Marshal(middleware.NewFailure(f, id))
 	if err != nil {
-		panic(err) // of strings
+		panic(err) // impossible: it consists of strings
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Request-Id: %s\r\n"+

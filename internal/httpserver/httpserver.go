@@ -1,4 +1,5 @@
-// Package httpserver is how a program faces the network: its address, its base URL, its limits and its end.
+// Package httpserver runs the HTTP server of a program: its flags, listeners, rate and connection limits, metrics, traces and
+// graceful shutdown.
 package httpserver
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// Settings are the flags that face the network. Fill them by [Flags].
+// Settings are the flags of the HTTP server. Define them by [Flags].
 type Settings struct {
 	Addr           string
 	BaseURL        string
@@ -29,14 +30,14 @@ type Settings struct {
 	MetricsAddr    string
 	Log            *settings.Choice
 
-	bodyBytes     *settings.Size // that may be in memory
-	uploadRate    *settings.Size // a second
-	connections   count          // of one address
-	flag          string         // that sets Addr
+	bodyBytes     *settings.Size // of request bodies in memory
+	uploadRate    *settings.Size // per second
+	connections   count          // of one client address
+	flag          string         // the name of the flag for Addr
 	main, metrics net.Listener
 }
 
-// Flags defines the flag of that name for the address, with its default, and those that go with it.
+// Flags defines the flag of that name for the listen address, with its default, and the other flags of the HTTP server.
 func Flags(fs *flag.FlagSet, name, addr, usage string) *Settings {
 	s := &Settings{flag: "-" + name}
 	fs.StringVar(&s.Addr, name, addr, usage)
@@ -73,10 +74,10 @@ func Loopback(addr string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// Listen opens the addresses and settles the base URL. It refuses what would be unsafe: limits lifted where others can
-// call, a base URL without TLS on a host that is not loopback, none at all on such an address, and what stands behind a
-// proxy without naming it, whose clients would share one limit. [Settings.Serve] closes what it opened; where that is
-// never called, [Settings.Close] does.
+// Listen opens the listeners and completes the base URL. It refuses unsafe settings: no rate limits or no base URL on an
+// address that is not loopback, a base URL without TLS on such a host, and a proxy in front that is not in TrustedProxies,
+// since all its clients would share one limit. [Settings.Serve] closes the listeners; if it is never called, call
+// [Settings.Close].
 func (s *Settings) Listen() error {
 	if s.RateLimits.Value == "off" && !Loopback(s.Addr) {
 		return fmt.Errorf("-rate-limits off needs a loopback %s such as 127.0.0.1:8080", s.flag)
@@ -94,7 +95,7 @@ func (s *Settings) Listen() error {
 		return err
 	}
 	if len(s.TrustedProxies) == 0 && strings.HasPrefix(s.BaseURL, "https://") && Loopback(s.Addr) {
-		return fmt.Errorf("an https -base-url and a loopback %s mean a proxy in front, for which all clients would be one: "+
+		return fmt.Errorf("an https -base-url and a loopback %s mean a proxy in front, and all clients would share its limits: "+
 			"name it, such as -trusted-proxies 127.0.0.1/32, or say -trusted-proxies none", s.flag)
 	}
 	var err error
@@ -113,7 +114,7 @@ func (s *Settings) Listen() error {
 	return nil
 }
 
-// Close stops listening. It may be called more than once.
+// Close closes the listeners. It may be called more than once.
 func (s *Settings) Close() {
 	for _, l := range []net.Listener{s.main, s.metrics} {
 		if l != nil {
@@ -135,16 +136,16 @@ func checkBaseURL(text string) error {
 	return nil
 }
 
-// noProxies is what -trusted-proxies is where clients connect directly.
+// noProxies is the value of -trusted-proxies if clients connect directly.
 const noProxies = "none"
 
-// Proxies parses -trusted-proxies.
+// Proxies returns the networks of -trusted-proxies.
 func (s *Settings) Proxies() ([]netip.Prefix, error) {
 	var prefixes []netip.Prefix
 	for _, text := range s.TrustedProxies {
 		if text == noProxies {
 			if len(s.TrustedProxies) > 1 {
-				return nil, errors.New("-trusted-proxies: none stands alone")
+				return nil, errors.New("-trusted-proxies: none must be the only value")
 			}
 			return nil, nil
 		}
@@ -157,17 +158,17 @@ func (s *Settings) Proxies() ([]netip.Prefix, error) {
 	return prefixes, nil
 }
 
-// Requests a minute that one client may make.
+// Requests a minute of one client.
 const (
 	anonymousLookups = 60
 	signedInLookups  = 300
 	anonymousReads   = 300
 	signedInReads    = 1500
 	pages            = 300
-	unsigned         = 120 // requests to the partner API whose signature does not hold
+	unsigned         = 120 // requests to the partner API without a valid signature
 )
 
-// Limits are the quotas of the public API, or nil with -rate-limits off.
+// Limits returns the quotas of the public API, or nil with -rate-limits off.
 func (s *Settings) Limits(now func() time.Time) *middleware.Limits {
 	if s.RateLimits.Value == "off" {
 		return nil
@@ -176,17 +177,17 @@ func (s *Settings) Limits(now func() time.Time) *middleware.Limits {
 		op.Lookup:   {Anonymous: anonymousLookups, SignedIn: signedInLookups},
 		op.Read:     {Anonymous: anonymousReads, SignedIn: signedInReads},
 		op.Page:     {Anonymous: pages, SignedIn: pages},
-		op.Unsigned: {Anonymous: unsigned, SignedIn: unsigned}, // which nobody who is signed in draws on
+		op.Unsigned: {Anonymous: unsigned, SignedIn: unsigned}, // SignedIn is not used
 	}, now)
 }
 
-// Bodies is the budget of request bodies.
+// Bodies returns the memory budget of request bodies.
 func (s *Settings) Bodies() *middleware.Bodies {
 	return middleware.NewBodies(middleware.BodyConfig{Bytes: s.bodyBytes.Bytes, Rate: s.uploadRate.Bytes})
 }
 
-// PerAddress is how many connections one address may have, or one behind a trusted proxy requests in progress; 0: any
-// number, which is what -rate-limits off leaves unless the flag is given too.
+// PerAddress returns the limit of connections of one client address, or of its requests in progress behind a trusted proxy.
+// 0 is no limit: with -rate-limits off, unless -max-conns-per-addr is given too.
 func (s *Settings) PerAddress() int {
 	if s.RateLimits.Value == "off" && !s.connections.given {
 		return 0
@@ -197,15 +198,15 @@ func (s *Settings) PerAddress() int {
 // Limits of a connection.
 const (
 	headerTime     = 5 * time.Second
-	readTime       = 30 * time.Second // of a whole request whose body nobody reads
-	writeTime      = 60 * time.Second // of an answer; a stream of look-ups lasts seconds
+	readTime       = 30 * time.Second // of a request whose body the handler does not read
+	writeTime      = 60 * time.Second // of a response; a stream of look-ups lasts seconds
 	idleTime       = 2 * time.Minute
 	maxHeaders     = 32 << 10
-	ShutdownPeriod = 10 * time.Second // what runs at the signal may finish in
+	ShutdownPeriod = 10 * time.Second // for requests in progress at shutdown
 )
 
-// Serve answers on the addresses that [Settings.Listen] opened until ctx ends; then it finishes what runs. It writes
-// the line that programs wait for, and what greet adds to it.
+// Serve serves on the listeners of [Settings.Listen] until ctx ends, then waits up to [ShutdownPeriod] for requests in
+// progress. When it is ready it writes "listening on URL" to stdout and calls onReady.
 func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog.Logger, stdout io.Writer, onReady func()) error {
 	proxies, err := s.Proxies()
 	if err != nil {
@@ -213,7 +214,7 @@ func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog
 	}
 	public, main := newServer(h, log), s.main
 	if most := s.PerAddress(); most > 0 {
-		main = crowd(main, public, most, proxies)
+		main = limitConns(main, public, most, proxies)
 	}
 	servers, listeners := []*http.Server{public}, []net.Listener{main}
 	if s.metrics != nil {
@@ -236,7 +237,7 @@ func (s *Settings) Serve(ctx context.Context, h, metrics http.Handler, log *slog
 	defer cancel()
 	for _, server := range servers {
 		if shutErr := server.Shutdown(finish); shutErr != nil {
-			log.Warn("requests were cut off at the end", "error", shutErr)
+			log.Warn("requests were cut off at shutdown", "error", shutErr)
 			server.Close()
 		}
 	}

@@ -6,16 +6,16 @@ import (
 	"text/tabwriter"
 )
 
-// A Summary is what a program says of itself when it starts.
+// A Summary describes a program at its start.
 type Summary struct {
 	Program string      // with its version
-	Links   [][2]string // what is served, and where
-	Store   string      // engine and place
-	Off     []string    // what is not configured, and what that means
-	Backup  []string    // what to copy, and how
+	Links   [][2]string // names and URLs of what is served
+	Store   string      // engine and location
+	Off     []string    // features that are not configured
+	Backup  []string    // what to back up, and how
 }
 
-// Print writes the summary for a person to read. It comes after the first line, which programs wait for.
+// Print writes the summary for a person. It comes after the line "listening on", for which programs wait.
 func (s Summary) Print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "%s\n", s.Program)
@@ -29,7 +29,7 @@ func (s Summary) Print(w io.Writer) {
 	for i, line := range s.Backup {
 		fmt.Fprintf(t, "  %s\t%s\n", heading(i, "back up"), line)
 	}
-	_ = t.Flush() // nobody reads any more
+	_ = t.Flush() // fails only if nothing reads the output
 }
 
 func heading(i int, text string) string {
@@ -39,16 +39,16 @@ func heading(i int, text string) string {
 	return text
 }
 
-// Off is what of the network's settings is not configured.
+// Off lists the settings of the HTTP server that are not configured.
 func (s *Settings) Off() (lines []string) {
 	if s.MetricsAddr == "" {
 		lines = append(lines, "metrics (-metrics-addr)")
 	}
 	if proxies, err := s.Proxies(); err == nil && len(proxies) == 0 {
-		lines = append(lines, "proxies: X-Forwarded-For counts from nobody (-trusted-proxies)")
+		lines = append(lines, "proxies: X-Forwarded-For is ignored (-trusted-proxies)")
 	}
 	if s.RateLimits.Value == "off" {
-		lines = append(lines, "every limit of requests (-rate-limits)")
+		lines = append(lines, "all rate limits (-rate-limits)")
 	}
 	return lines
 }

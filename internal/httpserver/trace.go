@@ -22,14 +22,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Limits of sending spans: a collector that is slow or gone must not hold the program.
+// Limits of sending spans: a collector that is slow or down must not delay the program.
 const (
 	exportTime = 10 * time.Second
 	flushTime  = 5 * time.Second
 )
 
 // Tracer sends spans over OTLP/HTTP to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names, with the headers of
-// OTEL_EXPORTER_OTLP_HEADERS; without an endpoint there is no tracer. Call flush at the end.
+// OTEL_EXPORTER_OTLP_HEADERS; without an endpoint the tracer is nil. Call flush at the end.
 func Tracer(ctx context.Context, program string, environ func(string) (string, bool)) (tracer trace.Tracer, flush func(), err error) {
 	endpoint, _ := environ("OTEL_EXPORTER_OTLP_ENDPOINT")
 	if endpoint == "" {
@@ -51,14 +51,14 @@ func Tracer(ctx context.Context, program string, environ func(string) (string, b
 	}, nil
 }
 
-// An exporter sends spans as OTLP over HTTP in protobuf (OTLP specification, "OTLP/HTTP"). It stands here because
-// OpenTelemetry's own brings gRPC along, five megabytes of it, for messages that are posted.
+// An exporter sends spans as OTLP over HTTP in protobuf (OTLP specification, "OTLP/HTTP"). OpenTelemetry's own exporter would
+// add gRPC to the binary, which is five megabytes.
 type exporter struct {
 	url, headers string
 	client       http.Client
 }
 
-// ExportSpans posts the spans; the request's message has the field of TracesData.
+// ExportSpans posts the spans as TracesData, which has the encoding of ExportTraceServiceRequest.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if len(spans) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// Shutdown has nothing to end: each export is over when it returns.
+// Shutdown does nothing: each export is complete when it returns.
 func (e *exporter) Shutdown(context.Context) error { return nil }
 
 func wireSpan(s sdktrace.ReadOnlySpan) *tracepb.Span {

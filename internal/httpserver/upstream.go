@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// told are the outcomes of requests to registries that are counted by their own name. Hosts make up others.
-var told = map[string]bool{
+// outcomes are the outcomes of requests to registries that metrics name. Hosts can send others, which count as "other".
+var outcomes = map[string]bool{
 	"200": true, "400": true, "403": true, "404": true, "429": true, "500": true, "502": true, "503": true, "504": true,
 	"404_elsewhere": true, "404_not_json": true, "404_malformed": true, "404_doubtful": true, "404_reserved": true,
 	"other_name": true, "not_domain": true, "malformed": true,
@@ -19,8 +19,8 @@ var told = map[string]bool{
 	"delegated": true, "nxdomain": true, "nodata": true, "servfail": true, "wildcard": true, "error": true,
 }
 
-// Upstream measures and traces requests to registries, by protocol and outcome; a span has the host too. Neither holds
-// the name that is asked about. A nil tracer traces nothing.
+// Upstream returns a function that measures and traces requests to registries, by protocol and outcome; a span has the host
+// too. Neither has the queried name. A nil tracer traces nothing.
 func Upstream(metrics prometheus.Registerer, tracer trace.Tracer) func(ctx context.Context, source, host string) (context.Context, func(code string)) {
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "namewharf_upstream_request_duration_seconds",
@@ -41,7 +41,7 @@ func Upstream(metrics prometheus.Registerer, tracer trace.Tracer) func(ctx conte
 		}
 		return ctx, func(code string) {
 			end(code)
-			if !told[code] {
+			if !outcomes[code] {
 				code = "other"
 			}
 			seconds.WithLabelValues(source, code).Observe(time.Since(begun).Seconds())

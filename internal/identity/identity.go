@@ -29,13 +29,13 @@ import (
 // Settings are the flags of sign-in. Fill them by [Flags].
 type Settings struct {
 	Signup   *settings.Choice
-	Extra    settings.List // resources elsewhere
-	Schemes  settings.List // of applications' redirects
-	OIDC     string        // file
-	SMTP     string        // URL
+	Extra    settings.List // protected resources on other servers
+	Schemes  settings.List // of redirect URIs
+	OIDC     string        // the file of upstream providers
+	SMTP     string        // the URL of the mail server
 	MailFrom string
 
-	MaxRegistrations *settings.Count // of applications a day
+	MaxRegistrations *settings.Count // of OAuth clients a day
 }
 
 // Flags defines the flags of sign-in.
@@ -44,7 +44,7 @@ func Flags(fs *flag.FlagSet) *Settings {
 	s.Signup = settings.OneOf(fs, "signup", "who may sign up: open, invite or closed", string(account.Open), string(account.Invite), string(account.Closed))
 	fs.Var(&s.Extra, "extra-resources", "`URLs` of resources elsewhere that take our tokens, such as that of mcp -http, separated by commas")
 	fs.Var(&s.Schemes, "app-schemes", "`schemes` without a dot to which applications may be redirected (default cursor,vscode,vscode-insiders,windsurf)")
-	fs.StringVar(&s.OIDC, "oidc", "", "TOML `file` with OpenID providers at which people may sign in")
+	fs.StringVar(&s.OIDC, "oidc", "", "TOML `file` with OpenID providers at which users may sign in")
 	fs.StringVar(&s.SMTP, "smtp", "", "`URL` of the mail server, smtp://user:password@host:587 or smtps://…:465; without one mail goes to the log")
 	fs.StringVar(&s.MailFrom, "mail-from", "", "`sender` of mail, e.g. \"Namewharf <signin@names.example>\"")
 	s.MaxRegistrations = settings.CountOf(fs, "max-registrations-per-day", 10_000, "how `many` applications may register in a day, over all processes on the database")
@@ -57,36 +57,36 @@ const SignInPath = "/signin"
 // Disabled lists the parts of sign-in that are not configured, a line each.
 func (s *Settings) Disabled() (lines []string) {
 	if s.SMTP == "" {
-		lines = append(lines, "mail (-smtp): it goes to the log, links included: whoever reads that can sign in as anyone")
+		lines = append(lines, "mail (-smtp): it goes to the log, links included: a reader of the log can sign in as anyone")
 	}
 	return lines
 }
 
-// Config is what sign-in needs beside its flags.
+// Config configures [Open].
 type Config struct {
 	*Settings
-	Backend   *app.App
+	App       *app.App
 	Issuer    string   // the public address of the service, without a slash at the end
-	Resources []string // below the issuer that tokens are for, beside itself
+	Resources []string // protected resources below the issuer, beside the issuer itself
 	Unlimited bool     // no rate limits
-	Address   func(*http.Request) netip.Addr
+	ClientIP  func(*http.Request) netip.Addr
 	Logger    *slog.Logger
 	Now       func() time.Time
 }
 
-// Services are the opened services. Close them after the HTTP servers and before the app.
+// Services are the services of sign-in. Close them after the HTTP servers and before the app.
 type Services struct {
 	Accounts *account.Accounts
 	OAuth    *oauthas.Server
 	Names    *portfolio.Portfolio
 }
 
-// Open opens everything. Errors are one clear line.
+// Open opens the services. Its errors are one line for the operator.
 func Open(ctx context.Context, cfg Config) (*Services, error) {
-	backend := cfg.Backend
-	svc := &Services{Names: NewPortfolio(backend, cfg.Logger)}
+	a := cfg.App
+	svc := &Services{Names: NewPortfolio(a, cfg.Logger)}
 	accounts := account.Config{
-		DB: backend.DB, Keys: backend.Keys, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
+		DB: a.DB, Keys: a.Keys, BaseURL: cfg.Issuer, Now: cfg.Now, Signup: account.Mode(cfg.Signup.Value), Logger: cfg.Logger, Unlimited: cfg.Unlimited,
 		OnRevokeAll: func(ctx context.Context, tx store.Tx, accountID string) error {
 			return svc.OAuth.RevokeAll(ctx, tx, accountID)
 		},
@@ -99,19 +99,19 @@ func Open(ctx context.Context, cfg Config) (*Services, error) {
 		Holds: svc.Names.Holds,
 	}
 	var err error
-	if accounts.Mail, err = cfg.mailer(backend.Roots); err != nil {
+	if accounts.Mail, err = cfg.mailer(a.Roots); err != nil {
 		return nil, err
 	}
 	if accounts.OIDC, err = cfg.providers(); err != nil {
 		return nil, err
 	}
-	accounts.VerifyFirst = accounts.Mail != nil // with mail, an address is its owner's before anybody signs in with it
+	accounts.VerifyFirst = accounts.Mail != nil // mail can confirm an address before its first sign-in
 	if svc.Accounts, err = account.New(ctx, accounts); err != nil {
 		return nil, err
 	}
 	svc.OAuth, err = oauthas.New(ctx, oauthas.Config{
-		DB: backend.DB, Now: cfg.Now, Issuer: cfg.Issuer, Resources: append(cfg.Resources, cfg.Extra...),
-		Fetch: oauthas.DocumentClient(backend.Allow, backend.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, ClientIP: cfg.Address,
+		DB: a.DB, Now: cfg.Now, Issuer: cfg.Issuer, Resources: append(cfg.Resources, cfg.Extra...),
+		Fetch: oauthas.DocumentClient(a.Allow, a.Roots), AllowedSchemes: cfg.Schemes, NoLimits: cfg.Unlimited, ClientIP: cfg.ClientIP,
 		Registrations: oauthas.RegistrationLimit{PerDay: int(*cfg.MaxRegistrations)},
 		Record:        svc.record(cfg.Logger), Logger: cfg.Logger,
 	})
@@ -123,20 +123,20 @@ func Open(ctx context.Context, cfg Config) (*Services, error) {
 }
 
 // NewPortfolio returns the portfolio of an app.
-func NewPortfolio(backend *app.App, log *slog.Logger) *portfolio.Portfolio {
+func NewPortfolio(a *app.App, log *slog.Logger) *portfolio.Portfolio {
 	return portfolio.New(portfolio.Config{
-		DB: backend.DB, Suffixes: backend.Lookup.Suffixes(), DNS: backend.Lookup, Registry: tools.RegistryOf(backend.Lookup),
-		Market: tools.MarketOf(backend.Market, backend.DB.Now), Logger: log,
+		DB: a.DB, Suffixes: a.Lookup.Suffixes(), DNS: a.Lookup, Registry: tools.RegistryOf(a.Lookup),
+		Market: tools.MarketOf(a.Market, a.DB.Now), Logger: log,
 	})
 }
 
-// Close ends everything.
+// Close closes the services.
 func (svc *Services) Close() {
 	svc.OAuth.Close()
 	svc.Accounts.Close()
 }
 
-// grantEvents are the lines of an account's security log for what happens to its grants.
+// grantEvents maps events of grants to entries of the account's security log.
 var grantEvents = map[oauthas.EventKind]struct {
 	event  account.Event
 	detail string // added to the client's name
@@ -156,7 +156,7 @@ func (svc *Services) record(log *slog.Logger) func(context.Context, oauthas.Even
 	}
 }
 
-// mailer is nil where no mail server is configured.
+// mailer returns nil if no mail server is configured.
 func (s *Settings) mailer(roots *x509.CertPool) (account.Mailer, error) {
 	if s.SMTP == "" {
 		return nil, nil

@@ -39,12 +39,12 @@ var silent = slog.New(slog.DiscardHandler)
 // demo is a backend on a store of its own.
 func demo(t *testing.T) *app.App {
 	t.Helper()
-	backend, err := app.Open(t.Context(), app.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())
+	a, err := app.Open(t.Context(), app.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = backend.Close() })
-	return backend
+	t.Cleanup(func() { _ = a.Close() })
+	return a
 }
 
 func write(t *testing.T, text string) (path string) {
@@ -58,7 +58,7 @@ func write(t *testing.T, text string) (path string) {
 
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	backend := demo(t)
+	a := demo(t)
 	for _, test := range []struct {
 		name string
 		args []string
@@ -77,7 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			svc, err := Open(t.Context(), Config{Settings: flagged(t, test.args...), Backend: backend, Issuer: "https://names.example", Logger: silent, Now: time.Now})
+			svc, err := Open(t.Context(), Config{Settings: flagged(t, test.args...), App: a, Issuer: "https://names.example", Logger: silent, Now: time.Now})
 			if err == nil {
 				svc.Close()
 			}
@@ -121,7 +121,7 @@ func TestMailer(t *testing.T) {
 // Events of a grant appear in the security log of its account.
 func TestGrantsAreRecorded(t *testing.T) {
 	t.Parallel()
-	svc, err := Open(t.Context(), Config{Settings: flagged(t), Backend: demo(t), Issuer: "https://names.example", Logger: silent, Now: time.Now})
+	svc, err := Open(t.Context(), Config{Settings: flagged(t), App: demo(t), Issuer: "https://names.example", Logger: silent, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

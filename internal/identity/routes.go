@@ -10,15 +10,15 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-// Routes are the HTTP handlers of sign-in, of the OAuth endpoints and the pages, by path. A path that ends in a slash
-// includes those below it. Names are the portfolios that the pages show.
+// Routes returns the HTTP handlers of the OAuth endpoints and the account pages, by path. A path that ends in a slash
+// includes those below it. The pages show the portfolios of names.
 func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios) map[string]http.Handler {
-	programs := mw.Wrap(named("oauth", svc.OAuth.Handler()))
+	oauth := mw.Wrap(named("oauth", svc.OAuth.Handler()))
 	routes := map[string]http.Handler{
-		"/.well-known/oauth-authorization-server": programs,
-		"/.well-known/oauth-protected-resource":   programs,
-		"/.well-known/oauth-protected-resource/":  programs,
-		"/api/oauth/":                             programs,
+		"/.well-known/oauth-authorization-server": oauth,
+		"/.well-known/oauth-protected-resource":   oauth,
+		"/.well-known/oauth-protected-resource/":  oauth,
+		"/api/oauth/":                             oauth,
 	}
 	site := pages.New(pages.Config{Accounts: svc.Accounts, OAuth: svc.OAuth, Middleware: mw, Signup: account.Mode(signup), Portfolios: names})
 	for _, pattern := range pages.Patterns() {
@@ -27,7 +27,7 @@ func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Por
 	return routes
 }
 
-// Documents are the handlers of the metadata documents of resources whose authorization server is elsewhere.
+// Documents returns the handlers of the metadata documents of resources whose authorization server is another server.
 func Documents(mw *middleware.Stack, issuer string, resources []string) (map[string]http.Handler, error) {
 	h, err := oauthas.Documents(issuer, resources...)
 	if err != nil {
@@ -37,7 +37,7 @@ func Documents(mw *middleware.Stack, issuer string, resources []string) (map[str
 	return map[string]http.Handler{"/.well-known/oauth-protected-resource": h, "/.well-known/oauth-protected-resource/": h}, nil
 }
 
-// named gives what h serves a name in the access log.
+// named sets the operation in the access log for requests to h.
 func named(operation string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		middleware.Note(r.Context(), operation, "")
@@ -45,8 +45,8 @@ func named(operation string, h http.Handler) http.Handler {
 	})
 }
 
-// ByPath serves some paths, those below the ones that end in a slash, and everything else by other. A ServeMux would
-// redirect paths that have to be cleaned before other sees them, and a redirect turns a POST of some clients into a GET.
+// ByPath serves the paths of routes, including all paths below one that ends in a slash, and everything else by other. Unlike
+// a ServeMux it does not redirect paths to their clean form: a redirect turns a POST of some clients into a GET.
 func ByPath(routes map[string]http.Handler, other http.Handler) http.Handler {
 	var trees []string
 	for path := range routes {

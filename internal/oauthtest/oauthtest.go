@@ -1,4 +1,5 @@
-// Package oauthtest simulates a user's browser and an OAuth client against a server over HTTP. The browser has no scripts: what it posts are the forms of the pages it was given.
+// Package oauthtest simulates a user's browser and an OAuth client against a server over HTTP. The browser runs no scripts:
+// it posts the forms of the pages that it has received.
 package oauthtest
 
 import (
@@ -22,12 +23,12 @@ import (
 // A Server is the server under test.
 type Server struct {
 	testing.TB
-	Base      string            // its public address
-	Transport http.RoundTripper // how it is reached; nil: at Base
+	Base      string            // its public URL
+	Transport http.RoundTripper // to reach it; nil: http.DefaultTransport
 }
 
-// ProxyTransport sends requests for any public address to the address at which a server listens, as a proxy that
-// terminates TLS does. The Host header stays.
+// ProxyTransport sends requests for any public URL to the address at which a server listens, like a proxy that terminates
+// TLS. The Host header stays.
 func ProxyTransport(listening string) http.RoundTripper {
 	to := strings.TrimPrefix(listening, "http://")
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -44,24 +45,24 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// patience is how long the server may take for one answer.
-const patience = 30 * time.Second
+// timeout is how long the server may take for one response.
+const timeout = 30 * time.Second
 
 func (s *Server) client() *http.Client {
 	return &http.Client{
-		Transport: s.Transport, Timeout: patience,
+		Transport: s.Transport, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// An Answer is what came back over HTTP.
+// An Answer is an HTTP response with its body.
 type Answer struct {
 	Status int
 	Header http.Header
 	Text   string
 }
 
-// Location is where the answer redirects to, the zero URL for any other.
+// Location is the target of a redirect; the zero URL for any other response.
 func (a Answer) Location() *url.URL {
 	u, err := url.Parse(a.Header.Get("Location"))
 	if err != nil {
@@ -70,7 +71,7 @@ func (a Answer) Location() *url.URL {
 	return u
 }
 
-// Get is a member of a JSON object that is text.
+// Get returns a string member of a JSON object.
 func (a Answer) Get(member string) string {
 	var all map[string]any
 	if json.Unmarshal([]byte(a.Text), &all) != nil {
@@ -109,20 +110,20 @@ func (s *Server) send(c *http.Client, method, path string, body io.Reader, heade
 	return Answer{resp.StatusCode, resp.Header, string(text)}
 }
 
-// Post posts a form as a program does.
+// Post posts a form without a browser.
 func (s *Server) Post(path string, form url.Values, headers ...string) Answer {
 	s.Helper()
 	headers = append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)
 	return s.send(s.client(), http.MethodPost, path, strings.NewReader(form.Encode()), headers)
 }
 
-// Get gets a page as a program does.
+// Get gets a path without a browser.
 func (s *Server) Get(path string, headers ...string) Answer {
 	s.Helper()
 	return s.send(s.client(), http.MethodGet, path, nil, headers)
 }
 
-// Register sends the metadata of a client.
+// Register registers a client with the metadata.
 func (s *Server) Register(metadata map[string]any, headers ...string) Answer {
 	s.Helper()
 	body, err := json.Marshal(metadata)
@@ -133,7 +134,7 @@ func (s *Server) Register(metadata map[string]any, headers ...string) Answer {
 	return s.send(s.client(), http.MethodPost, "/api/oauth/register", strings.NewReader(string(body)), headers)
 }
 
-// An App is an application that is registered as a client.
+// A Client is a registered OAuth client.
 type Client struct {
 	*Server
 	ID       string
@@ -141,7 +142,7 @@ type Client struct {
 	Verifier string
 }
 
-// NewClient registers an application with its redirects, http://127.0.0.1/cb where there are none.
+// NewClient registers a client with the redirect URIs; without any, with http://127.0.0.1/cb.
 func (s *Server) NewClient(redirects ...string) *Client {
 	s.Helper()
 	if len(redirects) == 0 {
@@ -154,13 +155,13 @@ func (s *Server) NewClient(redirects ...string) *Client {
 	return &Client{s, made.Get("client_id"), redirects[0], rand.Text() + rand.Text()}
 }
 
-// Challenge is the hash of a verifier (RFC 7636, section 4.2).
+// Challenge returns the S256 challenge of a verifier (RFC 7636, section 4.2).
 func Challenge(verifier string) string {
 	sum := sha256.Sum256([]byte(verifier))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// AuthorizePath is the path of an authorization request for both scopes, with changes to its parameters: nil leaves one out.
+// AuthorizePath returns the path of an authorization request for both scopes, with changes to its parameters: nil removes one.
 func (a *Client) AuthorizePath(changes url.Values) string {
 	p := url.Values{
 		"response_type": {"code"}, "client_id": {a.ID}, "redirect_uri": {a.Redirect}, "state": {"a b&c"},
@@ -174,14 +175,14 @@ func (a *Client) AuthorizePath(changes url.Values) string {
 	return "/oauth/authorize?" + p.Encode()
 }
 
-// CodeForm is the form that exchanges a code.
+// CodeForm returns the form that exchanges a code.
 func (a *Client) CodeForm(code string) url.Values {
 	return url.Values{
 		"grant_type": {"authorization_code"}, "client_id": {a.ID}, "redirect_uri": {a.Redirect}, "code": {code}, "code_verifier": {a.Verifier},
 	}
 }
 
-// RefreshForm is the form that exchanges a refresh token.
+// RefreshForm returns the form that exchanges a refresh token.
 func (a *Client) RefreshForm(refresh string) url.Values {
 	return url.Values{"grant_type": {"refresh_token"}, "client_id": {a.ID}, "refresh_token": {refresh}}
 }
@@ -200,10 +201,10 @@ func (s *Server) Revoke(token string) {
 	}
 }
 
-// Tokens are what an application is given.
+// Tokens are issued tokens with their scope.
 type Tokens struct{ Access, Refresh, Scope string }
 
-// Tokens are those of a good answer.
+// Tokens returns the tokens of a token response.
 func (a Answer) Tokens() Tokens {
 	return Tokens{a.Get("access_token"), a.Get("refresh_token"), a.Get("scope")}
 }
@@ -218,7 +219,7 @@ func (s *Server) MustToken(form url.Values) Tokens {
 	return a.Tokens()
 }
 
-// A Person is a browser that follows no redirect by itself.
+// A User is a browser that follows no redirect by itself, with the credentials of its user.
 type User struct {
 	*Server
 	Email    string
@@ -239,15 +240,14 @@ func (p *User) Open(path string, headers ...string) Answer {
 	return p.send(p.Browser, http.MethodGet, path, nil, headers)
 }
 
-// Submit posts a form as a browser does that has just been given it by the server: with the headers of a page of the
-// same origin below no-referrer, unless others are given.
+// Submit posts a form with the headers of a same-origin page with the referrer policy no-referrer, unless others are given.
 func (p *User) Submit(path string, form url.Values, headers ...string) Answer {
 	p.Helper()
 	all := []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin", "null"}
 	return p.send(p.Browser, http.MethodPost, path, strings.NewReader(form.Encode()), append(all, headers...))
 }
 
-// SubmitForm fills the first form of a page that posts to the path, and submits it: with what the form holds, and the fields.
+// SubmitForm submits the first form of a page that posts to the path, with its values and the fields.
 func (p *User) SubmitForm(page Answer, path string, fields url.Values) Answer {
 	p.Helper()
 	form, ok := page.Form(path)
@@ -258,7 +258,7 @@ func (p *User) SubmitForm(page Answer, path string, fields url.Values) Answer {
 	return p.Submit(path, form)
 }
 
-// Form returns the values that the first form which posts to the path holds.
+// Form returns the values of the first form that posts to the path.
 func (a Answer) Form(path string) (form url.Values, ok bool) {
 	tokens := html.NewTokenizer(strings.NewReader(a.Text))
 	for {
@@ -278,7 +278,7 @@ func (a Answer) Form(path string) (form url.Values, ok bool) {
 			switch {
 			case tag.Data == "form" && attrs["method"] == "post" && attrs["action"] == path:
 				form = url.Values{}
-			case (attrs["type"] == "radio" || attrs["type"] == "checkbox") && !has(tag, "checked"): // as a browser leaves it out
+			case (attrs["type"] == "radio" || attrs["type"] == "checkbox") && !has(tag, "checked"): // browsers do not send it
 			case tag.Data == "input" && form != nil && attrs["name"] != "":
 				form.Add(attrs["name"], attrs["value"])
 			}
@@ -291,7 +291,7 @@ func has(tag html.Token, name string) bool {
 	return slices.ContainsFunc(tag.Attr, func(a html.Attribute) bool { return a.Key == name })
 }
 
-// SignUp makes an account on the sign-up page.
+// SignUp signs up on the sign-up page.
 func (p *User) SignUp() *User {
 	p.Helper()
 	a := p.SubmitForm(p.Open("/signup"), "/signup", url.Values{"email": {p.Email}, "password": {p.Password}})
@@ -317,7 +317,7 @@ func (s *Server) SignedInUser() *User {
 	return s.NewUser().SignUp().SignIn()
 }
 
-// Allow asks as the application does and presses Allow. It returns the parameters that the application gets back.
+// Allow opens the client's authorization request and presses Allow. It returns the parameters of the redirect.
 func (p *User) Allow(a *Client, changes url.Values) url.Values {
 	p.Helper()
 	question := p.Open(a.AuthorizePath(changes))
@@ -331,13 +331,13 @@ func (p *User) Allow(a *Client, changes url.Values) url.Values {
 	return back.Location().Query()
 }
 
-// Tokens are what an application gets that the person allows what it asks for.
+// Tokens allows the client's request and returns the tokens that the client receives.
 func (p *User) Tokens(a *Client, changes url.Values) Tokens {
 	p.Helper()
 	return p.MustToken(a.CodeForm(p.Allow(a, changes).Get("code")))
 }
 
-// Cookie is the value of a cookie that the browser holds; empty: it holds none of the name.
+// Cookie returns the value of a cookie of the browser; empty if there is none of the name.
 func (p *User) Cookie(name string) string {
 	u, err := url.Parse(p.Base)
 	if err != nil {
@@ -351,7 +351,7 @@ func (p *User) Cookie(name string) string {
 	return ""
 }
 
-// SignInAgain posts the sign-in form in a browser that is signed in already, where the page would lead to the account.
+// SignInAgain posts the sign-in form in a browser that is signed in already, for which the page would redirect.
 func (p *User) SignInAgain() {
 	p.Helper()
 	a := p.Submit("/signin", url.Values{"email": {p.Email}, "password": {p.Password}})

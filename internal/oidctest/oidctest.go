@@ -1,5 +1,5 @@
-// Package oidctest is a small OpenID provider on loopback, for tests of signing in at one: discovery, keys, authorization
-// with PKCE, and a token endpoint that keeps the rules of OpenID Connect Core.
+// Package oidctest is a small OpenID provider on loopback for tests: discovery, keys, authorization with PKCE, and a token
+// endpoint that follows OpenID Connect Core.
 package oidctest
 
 import (
@@ -24,26 +24,26 @@ import (
 type Provider struct {
 	*httptest.Server
 
-	Claims   map[string]any    // about the person: sub, email, email_verified
-	SignedIn time.Time         // when the person signed in here, said as auth_time, and now where max_age=0 asks for that; zero: it is not said
-	Override map[string]any    // of the ID token, to break it
+	Claims   map[string]any    // of the user: sub, email, email_verified
+	SignedIn time.Time         // auth_time; max_age=0 sets it to now; zero: left out
+	Override map[string]any    // claims that replace others, to break the ID token
 	Signer   *ecdsa.PrivateKey // of ID tokens; nil: the published one
 	Down     bool              // the token endpoint fails
 
 	key               *ecdsa.PrivateKey
 	mu                sync.Mutex
 	codes             map[string]url.Values
-	discoveryRequests int // for the discovery document
-	tokenRequests     int // requests to the token endpoint
+	discoveryRequests int
+	tokenRequests     int
 }
 
-// The one client.
+// The credentials of the only client.
 const (
 	Client = "wharf"
 	Secret = "a secret between two servers"
 )
 
-// Start starts a provider, which ends with the test. Its fields may be changed between requests.
+// Start starts a provider and closes it at the end of the test. Its fields may be changed between requests.
 func Start(t testing.TB) *Provider {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -61,14 +61,14 @@ func Start(t testing.TB) *Provider {
 	return p
 }
 
-// DiscoveryRequests is how often the discovery document was asked for.
+// DiscoveryRequests returns the number of requests for the discovery document.
 func (p *Provider) DiscoveryRequests() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.discoveryRequests
 }
 
-// TokenRequests is how often the token endpoint was asked.
+// TokenRequests returns the number of requests to the token endpoint.
 func (p *Provider) TokenRequests() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +159,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 60, "id_token": idToken})
 }
 
-// FollowAuthorize follows, as a browser does, the address to the provider and stops at the redirect back.
+// FollowAuthorize opens the authorization URL and returns the provider's redirect back.
 func (p *Provider) FollowAuthorize(t testing.TB, address string) *url.URL {
 	t.Helper()
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

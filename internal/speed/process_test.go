@@ -161,7 +161,7 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 	}, time.Now)
 	settings := identity.Flags(flag.NewFlagSet("speed", flag.ContinueOnError))
 	users, err := identity.Open(ctx, identity.Config{
-		Settings: settings, Backend: application, Issuer: base, Resources: []string{base + "/api"}, Unlimited: true, Logger: log, Now: time.Now,
+		Settings: settings, App: application, Issuer: base, Resources: []string{base + "/api"}, Unlimited: true, Logger: log, Now: time.Now,
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, application.Close())

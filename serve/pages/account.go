@@ -5,7 +5,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// logLines is how much of the security log a page shows.
+// logLines is how many entries of the security log a page shows.
 const logLines = 100
 
 func (p *Pages) overview(req *request) (response, error) {
@@ -19,7 +19,7 @@ func (p *Pages) apps(req *request) (response, error) {
 
 func (p *Pages) revokeApp(req *request) (response, error) {
 	err := p.oauth.RevokeGrant(req.Context(), req.session.AccountID, req.PostForm.Get("grant"))
-	if err != nil && !fault.Is(err, fault.NotFound) { // one that is gone already is what was wanted
+	if err != nil && !fault.Is(err, fault.NotFound) { // already gone is success
 		return response{}, err
 	}
 	a, err := p.apps(req)
@@ -63,7 +63,7 @@ func (p *Pages) endSession(req *request) (response, error) {
 	return a, err
 }
 
-// signedOut is the sign-in page for who was signed in until now.
+// signedOut clears the session cookie and returns the sign-in page.
 func (p *Pages) signedOut(req *request, notice string) (response, error) {
 	p.clearSession(req)
 	a, err := p.signInPage(req, "", "")
@@ -75,7 +75,7 @@ func (p *Pages) signedOut(req *request, notice string) (response, error) {
 type securityData struct {
 	Account     account.Session
 	HasPassword bool
-	Fresh       bool // signed in a moment ago
+	Fresh       bool // signed in within [account.StepUpLife]
 	Providers   []account.Button
 	Identities  []account.Identity
 	Log         []account.Entry
@@ -103,9 +103,9 @@ func (p *Pages) changePassword(req *request) (response, error) {
 		err = fault.New(fault.Forbidden, "The current password is wrong")
 	}
 	if err != nil {
-		a, ours := p.security(req)
-		if ours != nil {
-			return response{}, ours
+		a, internalErr := p.security(req)
+		if internalErr != nil {
+			return response{}, internalErr
 		}
 		return formProblem(a, err)
 	}
@@ -122,11 +122,11 @@ func (p *Pages) mailVerification(req *request) (response, error) {
 	return a, err
 }
 
-// A providerLink is the page that leads to a provider.
+// A providerLink is the data of the page with the link to a provider.
 type providerLink struct{ Name, Address string }
 
-// linkProvider begins to link an account elsewhere. The way out is a link on a page of its own, since the redirects of
-// a form are held against form-action.
+// linkProvider begins to link an account at a provider. It shows a page with a link, since form-action also applies to the
+// redirects of a form.
 func (p *Pages) linkProvider(req *request) (response, error) {
 	id := req.PostForm.Get("provider")
 	address, flow, err := p.accounts.BeginUpstream(req.Context(), id, req.session, "")
@@ -155,7 +155,7 @@ func (p *Pages) unlinkProvider(req *request) (response, error) {
 	if fault.Is(err, fault.Conflict) {
 		return withConflict(p.unlinkPage(req, provider, subject))
 	}
-	if err != nil && !fault.Is(err, fault.NotFound) { // one that is gone already is what was wanted
+	if err != nil && !fault.Is(err, fault.NotFound) { // already gone is success
 		return response{}, err
 	}
 	a, err := p.security(req)
@@ -185,7 +185,7 @@ func (p *Pages) removePasskey(req *request) (response, error) {
 	if fault.Is(err, fault.Conflict) {
 		return withConflict(p.removePasskeyPage(req, id))
 	}
-	if err != nil && !fault.Is(err, fault.NotFound) { // one that is gone already is what was wanted
+	if err != nil && !fault.Is(err, fault.NotFound) { // already gone is success
 		return response{}, err
 	}
 	a, err := p.passkeys(req)

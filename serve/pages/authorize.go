@@ -10,8 +10,8 @@ import (
 	"github.com/namewharf/namewharf/ratelimit"
 )
 
-// authorize is the authorization endpoint (RFC 6749, section 3.1). Applications send people here by GET or POST; the
-// form of the question comes back by POST, and only from our own page.
+// authorize is the authorization endpoint (RFC 6749, section 3.1). Applications send browsers here by GET or POST; the answer
+// of the consent page comes by POST, and only from our own page.
 func (p *Pages) authorize(req *request) (response, error) {
 	params := req.URL.Query()
 	if req.Method == http.MethodPost {
@@ -27,7 +27,7 @@ func (p *Pages) authorize(req *request) (response, error) {
 	return p.show(req, d, params)
 }
 
-// decide takes the answer to the question.
+// decide takes the answer of the consent page.
 func (p *Pages) decide(req *request) (response, error) {
 	if err := p.crossOrigin.Check(req.Request); err != nil {
 		return response{}, errCrossOrigin()
@@ -39,7 +39,7 @@ func (p *Pages) decide(req *request) (response, error) {
 	return p.show(req, d, nil)
 }
 
-// show is a decision as the browser gets it.
+// show returns the response for a decision.
 func (p *Pages) show(req *request, d oauthas.Decision, params url.Values) (response, error) {
 	switch d := d.(type) {
 	case oauthas.ErrorPage:
@@ -61,14 +61,14 @@ func (p *Pages) show(req *request, d oauthas.Decision, params url.Values) (respo
 	return response{}, fmt.Errorf("authorize: a decision of type %T", d)
 }
 
-// A question is what the consent page asks.
+// consentData is the data of the consent page.
 type consentData struct {
 	oauthas.Consent
-	Local bool // the answer goes to a program on the person's own computer
-	App   bool // it goes to an application that claims a scheme on the device
+	Local bool // the redirect URI is on loopback
+	App   bool // the redirect URI has a private-use scheme
 }
 
-// authorizeParams are those of the authorization request that a path of ours is.
+// authorizeParams returns the parameters of a return path that is an authorization request.
 func authorizeParams(back string) (url.Values, bool) {
 	query, ok := strings.CutPrefix(back, authorizePath+"?")
 	if !ok {
@@ -78,7 +78,7 @@ func authorizeParams(back string) (url.Values, bool) {
 	return params, err == nil
 }
 
-// formAction is the CSP source of a redirect URI that was found to be a client's.
+// formAction is the CSP source of a client's redirect URI.
 func formAction(redirect string) string {
 	u, err := url.Parse(redirect)
 	switch {

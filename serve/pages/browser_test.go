@@ -243,7 +243,7 @@ func testConsent(t *testing.T, chromium context.Context) {
 	onPort, onSite := authorizeURL(w.registerClient("http://127.0.0.1:1/cb"), local), authorizeURL(w.registerClient(site), site)
 	b.open(onSite)
 	b.signIn(allow)
-	b.says("Ember <b>", ada, strings.TrimSuffix(strings.TrimPrefix(site, "https://"), "/cb"), "nobody has checked", "See marketplace prices")
+	b.says("Ember <b>", ada, strings.TrimSuffix(strings.TrimPrefix(site, "https://"), "/cb"), "The name is not verified", "See marketplace prices")
 	b.press(allow, landed)
 	b.wantCode("https", site+"?")
 

@@ -16,7 +16,7 @@ import (
 
 const bulkPath = domainsPath + "/bulk"
 
-// addOp is what can be done to many names beside what a [portfolio.Change] does.
+// addOp is the operation that the form offers beside those of a [portfolio.Change].
 const addOp portfolio.Op = "add"
 
 // A bulkOp is an operation that the form offers.
@@ -39,21 +39,21 @@ var bulkOps = []bulkOp{
 type bulkForm struct {
 	Ops     []bulkOp
 	Op      portfolio.Op
-	Names   string // as they were pasted
+	Names   string // as entered
 	Price   string
 	Most    int
-	Ready   bool // it was shown what would happen
+	Ready   bool // the preview is shown, so the form can be applied
 	Outcome *bulkResult
 }
 
-// An outcome is what became of the names, or would.
+// A bulkResult is the result of a change, or its preview.
 type bulkResult struct {
-	Rehearsed   bool
+	Preview     bool
 	Total, Well int
 	Failed      []failedName
 }
 
-// A failed is a name that could not be changed, as it was given.
+// A failedName is a name that could not be changed, as entered, and the reason.
 type failedName struct{ Name, Why string }
 
 func (p *Pages) bulk(*request) (response, error) { return bulkPage(bulkForm{Op: addOp}), nil }
@@ -63,7 +63,7 @@ func bulkPage(h bulkForm) response {
 	return response{page: "bulk", title: "Change many names", data: h}
 }
 
-// changeMany shows what would become of the names, or does it. What failed stays in the form to be mended.
+// changeMany previews a change or applies it. Names that failed stay in the form to be corrected.
 func (p *Pages) changeMany(req *request) (response, error) {
 	h := bulkForm{Op: portfolio.Op(req.PostForm.Get("op")), Names: req.PostForm.Get("names"), Price: req.PostForm.Get("price")}
 	change, given, err := h.change()
@@ -88,13 +88,13 @@ func (p *Pages) changeMany(req *request) (response, error) {
 	return bulkPage(h), nil
 }
 
-// change is what the form asks for, without the names, and those as they were given.
+// change returns the change of the form without its names, and the names as entered.
 func (h bulkForm) change() (portfolio.Change, []string, error) {
 	c := portfolio.Change{Op: h.Op}
 	given := strings.FieldsFunc(h.Names, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
 	switch {
 	case !slices.ContainsFunc(bulkOps, func(d bulkOp) bool { return d.Op == h.Op }):
-		return c, nil, fault.New(fault.Validation, "This form does not say what to do")
+		return c, nil, fault.New(fault.Validation, "This form has no action")
 	case len(given) == 0:
 		return c, nil, fault.Invalid("names", "is empty")
 	case len(given) > portfolio.MaxChange:
@@ -113,7 +113,7 @@ func (h bulkForm) change() (portfolio.Change, []string, error) {
 // Commas separate thousands only: one that is meant as a decimal point must not multiply the price.
 var writtenPrice = regexp.MustCompile(`^([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]{1,2})?$`)
 
-// priceOf is an amount as a person writes it.
+// priceOf parses an amount in USD as a person writes it.
 func priceOf(text string) (money.Amount, error) {
 	text = strings.TrimSpace(text)
 	cents, err := money.ParseDecimal(text)
@@ -123,7 +123,7 @@ func priceOf(text string) (money.Amount, error) {
 	return money.USD(cents), nil
 }
 
-// apply does the change to the names that are some, or rehearses it.
+// apply applies a change to the valid names among given, or previews it.
 func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, given []string) (*bulkResult, error) {
 	errs, places := make([]error, len(given)), []int{}
 	for i, text := range given {
@@ -145,7 +145,7 @@ func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, g
 	for i, err := range done {
 		errs[places[i]] = err
 	}
-	out := &bulkResult{Rehearsed: c.DryRun, Total: len(given)}
+	out := &bulkResult{Preview: c.DryRun, Total: len(given)}
 	for i, err := range errs {
 		if err == nil {
 			out.Well++
@@ -160,7 +160,7 @@ func (p *Pages) apply(ctx context.Context, account string, c portfolio.Change, g
 	return out, nil
 }
 
-// nameProblem says why a name could not be changed in the words of a page, where the portfolio's are for programs.
+// nameProblem rewords errors of the portfolio, which are for programs, for the page.
 func nameProblem(did portfolio.Op, err error) error {
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -171,7 +171,7 @@ func nameProblem(did portfolio.Op, err error) error {
 	return err
 }
 
-// addAll adds the names to the account's list. A rehearsal finds only what is no name at all.
+// addAll adds the names to the account's list. A preview checks nothing more.
 func (p *Pages) addAll(ctx context.Context, account string, c portfolio.Change) ([]error, error) {
 	errs := make([]error, len(c.Names))
 	for i, name := range c.Names {

@@ -17,12 +17,12 @@ const domainsPerPage = 100
 
 // domainsData is the data of the page of domains.
 type domainsData struct {
-	Claims []portfolio.Claim // one that was just added, then those of the page
-	Label  string            // of the proof, in front of the name
-	More   string            // the next page; empty: this is the last
-	Entry  string            // what was given as a name to add
-	Open   string            // the name that is shown in full
-	Here   string            // this page
+	Claims []portfolio.Claim // a name just added, then those of the page
+	Label  string            // of the TXT record
+	More   string            // URL of the next page; empty: this is the last
+	Entry  string            // the name to add, as entered
+	Open   string            // the name whose details are open
+	Here   string            // URL of this page
 }
 
 func (p *Pages) domains(req *request) (response, error) { return p.domainsPage(req, domainsData{}) }
@@ -56,7 +56,7 @@ func domainsAfter(name fqdn.Name) string {
 	return domainsPath + "?" + url.Values{"after": {name.String()}}.Encode()
 }
 
-// changeDomains does to a name what the pressed button says.
+// changeDomains applies the action of the pressed button to a name.
 func (p *Pages) changeDomains(req *request) (response, error) {
 	var s domainsData
 	var notice string
@@ -80,9 +80,9 @@ func (p *Pages) changeDomains(req *request) (response, error) {
 	if s.Open = name.String(); err != nil && adds {
 		s.Entry = req.PostForm.Get("domain")
 	}
-	a, ours := p.domainsPage(req, s)
-	if ours != nil {
-		return response{}, ours
+	a, internalErr := p.domainsPage(req, s)
+	if internalErr != nil {
+		return response{}, internalErr
 	}
 	if err != nil {
 		return formProblem(a, err)
@@ -106,7 +106,7 @@ func (p *Pages) changeDomain(req *request, name fqdn.Name) (notice string, err e
 	case "remove":
 		c.Op, notice = portfolio.Remove, name.String()+" is off your list."
 	default:
-		return "", fault.New(fault.Validation, "This form does not say what to do")
+		return "", fault.New(fault.Validation, "This form has no action")
 	}
 	if err := p.charge(req, tools.ChangeCost(c.Op, 1)); err != nil {
 		return "", err

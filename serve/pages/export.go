@@ -14,16 +14,15 @@ import (
 	"github.com/namewharf/namewharf/oauthas"
 )
 
-// exportedAtOnce is how many rows of a list are read at a time.
-const exportedAtOnce = 500
+// exportBatch is how many rows of a list are read at a time.
+const exportBatch = 500
 
 func (p *Pages) showExport(*request) (response, error) {
 	return response{page: "export", title: "Export your data"}, nil
 }
 
-// export sends everything that is kept about the account as one JSON object. Lists without a small bound are read and
-// written part by part; where one cannot be read to its end, the connection breaks, so that a browser does not take
-// the file for whole.
+// export sends all data of the account as one JSON object. It reads and writes long lists in batches; on an error it aborts
+// the connection, so that a browser does not take the file for complete.
 func (p *Pages) export(req *request) (response, error) {
 	record, err := p.accounts.Export(req.Context(), req.session, req.from)
 	if stale := stepUpRedirect(err, exportPath); stale != nil {
@@ -47,7 +46,7 @@ func (p *Pages) export(req *request) (response, error) {
 func (p *Pages) exportLists(req *request, f *jsonFile) {
 	ctx, id := req.Context(), req.session.AccountID
 	exportList(f, "securityLog", func(last account.Entry) ([]account.Entry, error) {
-		return p.accounts.LogAfter(ctx, id, last, exportedAtOnce)
+		return p.accounts.LogAfter(ctx, id, last, exportBatch)
 	}, func(e account.Entry) any {
 		return exportedEvent{At: e.At, What: string(e.What), Detail: e.Detail, From: e.From, Times: e.Times}
 	})
@@ -55,7 +54,7 @@ func (p *Pages) exportLists(req *request, f *jsonFile) {
 		return
 	}
 	exportList(f, "domains", func(last portfolio.Claim) ([]portfolio.Claim, error) {
-		claims, _, err := p.portfolios.List(ctx, id, last.Domain, exportedAtOnce)
+		claims, _, err := p.portfolios.List(ctx, id, last.Domain, exportBatch)
 		return claims, err
 	}, func(c portfolio.Claim) any {
 		return exportedDomain{
@@ -64,12 +63,12 @@ func (p *Pages) exportLists(req *request, f *jsonFile) {
 		}
 	})
 	exportList(f, "listings", func(last portfolio.Listing) ([]portfolio.Listing, error) {
-		return p.portfolios.Listings(ctx, id, last, exportedAtOnce)
+		return p.portfolios.Listings(ctx, id, last, exportBatch)
 	}, func(l portfolio.Listing) any {
 		return exportedListing{ID: l.ID, Domain: l.Domain.String(), Status: l.Status, Price: priceText(l.Price), Listed: l.ListedAt, Updated: l.UpdatedAt}
 	})
 	exportList(f, "domainEvents", func(last portfolio.Event) ([]portfolio.Event, error) {
-		return p.portfolios.Events(ctx, id, last, exportedAtOnce)
+		return p.portfolios.Events(ctx, id, last, exportBatch)
 	}, func(e portfolio.Event) any {
 		return exportedEvent{At: e.At, What: string(e.Kind), Domain: e.Domain.String(), Detail: e.Detail}
 	})
@@ -149,7 +148,7 @@ type (
 	}
 )
 
-func profileOf(r account.Record, apps []oauthas.Grant) profile {
+func profileOf(r account.ExportData, apps []oauthas.Grant) profile {
 	p := profile{
 		ID: r.Account.ID, Email: r.Account.Email, Verified: r.Account.Verified, Created: r.Account.Created, HasPassword: r.HasPassword,
 		Sessions: []exportedSession{}, Passkeys: []exportedPasskey{}, Identities: []exportedIdentity{}, Apps: []exportedApp{},
@@ -196,7 +195,7 @@ func (f *jsonFile) value(data any) {
 	f.text(string(b))
 }
 
-// members begins the object with the members of data, which is a struct with some.
+// members begins the object with the members of data, a struct with at least one.
 func (f *jsonFile) members(data any) {
 	b, err := json.Marshal(data)
 	if f.err == nil {
@@ -212,7 +211,7 @@ func (f *jsonFile) end() error {
 	return f.err
 }
 
-// exportList writes a list as a member, one row a line. Next reads what follows the last row, and nothing at the end.
+// exportList writes a list as a member, one row per line. next reads the rows that follow the last one; none at the end.
 func exportList[T any](f *jsonFile, name string, next func(last T) ([]T, error), row func(T) any) {
 	f.text(",\n\"" + name + "\":[")
 	var last T
@@ -230,7 +229,7 @@ func exportList[T any](f *jsonFile, name string, next func(last T) ([]T, error),
 			f.text("\n")
 			f.value(row(r))
 		}
-		if len(rows) < exportedAtOnce {
+		if len(rows) < exportBatch {
 			break
 		}
 		last = rows[len(rows)-1]
@@ -238,7 +237,7 @@ func exportList[T any](f *jsonFile, name string, next func(last T) ([]T, error),
 	f.text("]")
 }
 
-// sendFile sends a file to be kept.
+// sendFile sends a download.
 func (p *Pages) sendFile(req *request, a response) {
 	h := req.w.Header()
 	h.Set("Content-Type", "application/json")

@@ -5,13 +5,13 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// A mailForm asks for an address to write to.
+// A mailForm is the data of a form that asks for an e-mail address.
 type mailForm struct{ Email string }
 
-// A linkForm holds the token of a link in a mail. Opening the link changes nothing: mail scanners open links too.
+// A linkForm holds the token of a mailed link. Opening the link changes nothing, since mail scanners open links too.
 type linkForm struct {
 	Token  string
-	Claims bool // it removes what was set up before the address was confirmed
+	Claims bool // signing in removes the credentials from before the address was confirmed
 }
 
 func (p *Pages) showMail(*request) (response, error) { return mailPage(""), nil }
@@ -20,7 +20,7 @@ func mailPage(email string) response {
 	return response{page: "mail", title: "Sign in by mail", data: mailForm{email}}
 }
 
-// sendMail says the same whether the address has an account or not.
+// sendMail answers the same whether the address has an account or not.
 func (p *Pages) sendMail(req *request) (response, error) {
 	email := req.PostForm.Get("email")
 	if err := p.accounts.RequestLink(req.Context(), email, req.from); err != nil {
@@ -37,7 +37,7 @@ func (p *Pages) showLink(req *request) (response, error) {
 	return response{page: "link", title: "Sign in", data: linkForm{token, claims}}, err
 }
 
-// useLink signs in, and goes on where a mail that was asked for on the way to a page leads.
+// useLink signs in and redirects to the saved return path.
 func (p *Pages) useLink(req *request) (response, error) {
 	who, err := p.accounts.UseLink(req.Context(), req.PostForm.Get(account.TokenParameter), req.from)
 	if err != nil {
@@ -47,10 +47,10 @@ func (p *Pages) useLink(req *request) (response, error) {
 	return p.startSession(req, who, p.takeReturn(req))
 }
 
-// A verifyForm is the page behind a link that confirms an address.
+// A verifyForm is the data of the page that confirms an address.
 type verifyForm struct {
 	Token string
-	Known bool // this browser chose the password; any other is asked for it
+	Known bool // this browser signed up, so the form needs no password
 }
 
 func (p *Pages) verifyPage(req *request, token string) (response, error) {
@@ -68,12 +68,12 @@ func (p *Pages) verify(req *request) (response, error) {
 	_, err := p.accounts.VerifyEmail(req.Context(), token, proof, req.from)
 	switch {
 	case fault.Is(err, fault.AuthenticationRequired):
-		err = fault.Invalid("password", "is not the one that was chosen when the account was made")
+		err = fault.Invalid("password", "is not the one that was chosen at sign-up")
 		fallthrough
 	case fault.Is(err, fault.Validation), fault.Is(err, fault.RateLimited):
-		a, ours := p.verifyPage(req, token)
-		if ours != nil {
-			return response{}, ours
+		a, internalErr := p.verifyPage(req, token)
+		if internalErr != nil {
+			return response{}, internalErr
 		}
 		return formProblem(a, err)
 	case err != nil:
@@ -98,7 +98,7 @@ func forgotPage(email string) response {
 
 func (p *Pages) showForgot(*request) (response, error) { return forgotPage(""), nil }
 
-// forgot says the same whether the address has an account or not.
+// forgot answers the same whether the address has an account or not.
 func (p *Pages) forgot(req *request) (response, error) {
 	email := req.PostForm.Get("email")
 	if err := p.accounts.RequestReset(req.Context(), email, req.from); err != nil {

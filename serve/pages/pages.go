@@ -21,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// Portfolios are the portfolios of accounts, as [portfolio.Portfolio] keeps them.
+// Portfolios are the portfolios of accounts, as in [portfolio.Portfolio].
 type Portfolios interface {
 	Add(ctx context.Context, account string, name fqdn.Name) (portfolio.Claim, error)
 	List(ctx context.Context, account string, after fqdn.Name, limit int) (claims []portfolio.Claim, more bool, err error)
@@ -31,11 +31,11 @@ type Portfolios interface {
 	Refresh(ctx context.Context) error
 }
 
-// Config is what the pages need. Accounts, OAuth and Middleware are required.
+// Config configures [New]. Accounts, OAuth and Middleware are required.
 type Config struct {
 	Accounts   *account.Accounts
 	OAuth      *oauthas.Server
-	Middleware *middleware.Stack // whose BaseURL says whether cookies are for https only
+	Middleware *middleware.Stack // with an https BaseURL, cookies are Secure
 	Signup     account.Mode      // what the sign-up page offers; empty: [account.Open]
 	Portfolios Portfolios        // nil: there is no /account/domains
 }
@@ -49,13 +49,13 @@ type Pages struct {
 	portfolios  Portfolios
 	secure      bool
 	crossOrigin *http.CrossOriginProtection
-	methods     map[string][]string // that have a page, by path
+	methods     map[string][]string // by path, for Allow
 	mux         *http.ServeMux
 	handler     http.Handler
 }
 
 // New returns the pages, wrapped by [middleware.Stack.Wrap]. They use /style.css and /icon.svg, which package rest serves.
-// It panics where something in cfg is missing: a mistake in the wiring.
+// It panics if cfg is not complete.
 func New(cfg Config) *Pages {
 	if cfg.Accounts == nil || cfg.OAuth == nil || cfg.Middleware == nil {
 		panic("pages: Accounts, OAuth and Middleware are required")
@@ -77,7 +77,7 @@ func New(cfg Config) *Pages {
 	return p
 }
 
-// Patterns are the [http.ServeMux] patterns at which the pages have to be mounted.
+// Patterns returns the [http.ServeMux] patterns at which to mount the pages.
 func Patterns() []string {
 	return []string{
 		account.SignUpPath, "/signin", "/signin/", "/signout", account.VerifyPath, account.ResetPath, account.ForgotPath,
@@ -85,7 +85,7 @@ func Patterns() []string {
 	}
 }
 
-// ServeHTTP answers for the paths of [Patterns].
+// ServeHTTP serves the paths of [Patterns].
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
 
 // routes registers every page. The names appear in the access log.
@@ -153,7 +153,7 @@ func (p *Pages) routes() {
 	})
 }
 
-// refuseOthers answers all methods at a path but those that have a page of their own.
+// refuseOthers answers 405 to the methods of a path that have no page.
 func (p *Pages) refuseOthers(path, allow string) {
 	p.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
@@ -172,17 +172,17 @@ type request struct {
 
 func (req *request) signedIn() bool { return req.token != "" }
 
-// ref is the session as the authorization server names it.
+// ref is the session for the authorization server.
 func (req *request) ref() oauthas.SessionRef {
 	return oauthas.SessionRef{ID: req.session.ID, AccountID: req.session.AccountID}
 }
 
-// A pageHandler answers a request. A *fault.Error that it returns becomes an error page.
+// A pageHandler handles a request. A *fault.Error that it returns becomes an error page.
 type pageHandler func(*request) (response, error)
 
-// Bounds of what a browser sends.
+// Limits of request bodies.
 const (
-	maxForm   = 32 << 10  // bytes; an authorization request may bring 4 KiB of state
+	maxForm   = 32 << 10  // bytes; an authorization request may have 4 KiB of state
 	maxScript = 160 << 10 // bytes of a passkey's response as JSON, with its flow
 	maxNames  = 512 << 10 // bytes of a form with [portfolio.MaxChange] names of the greatest length, and their separators
 )
@@ -197,7 +197,7 @@ func bodyLimit(r *http.Request) int64 {
 	return maxForm
 }
 
-// handle adds a page for anybody. Its POST is for our own forms only.
+// handle adds a page that needs no session. It refuses POST from other sites (CSRF).
 func (p *Pages) handle(pattern, name string, act pageHandler) {
 	p.handleCrossSite(pattern, name, func(req *request) (response, error) {
 		if err := p.crossOrigin.Check(req.Request); err != nil {
@@ -227,7 +227,7 @@ func (p *Pages) handleSignedIn(pattern, name string, act pageHandler) {
 	})
 }
 
-// accountPage is the page with the form that posts to path.
+// accountPage is the path of the page with the form that posts to path.
 func accountPage(path string) string {
 	parts := strings.SplitN(path, "/", 4)
 	return strings.Join(parts[:min(len(parts), 3)], "/")
@@ -237,7 +237,7 @@ func accountPage(path string) string {
 func (p *Pages) handleCrossSite(pattern, name string, act pageHandler) {
 	method, path, _ := strings.Cut(pattern, " ")
 	if p.methods[path] = append(p.methods[path], method); method == http.MethodGet {
-		p.methods[path] = append(p.methods[path], http.MethodHead) // which comes with it
+		p.methods[path] = append(p.methods[path], http.MethodHead) // which GET implies
 	}
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		middleware.Note(r.Context(), name, "")
@@ -268,7 +268,7 @@ func (p *Pages) handleCrossSite(pattern, name string, act pageHandler) {
 	})
 }
 
-// charge draws from the limits of the account, or of the client address without a session.
+// charge draws from the rate limits of the account, or of the client address without a session.
 func (p *Pages) charge(req *request, charges []op.Charge) error {
 	ctx := op.WithCaller(req.Context(), op.Caller{Account: req.session.AccountID})
 	return p.mw.Charge(req.w, req.WithContext(ctx), charges)
@@ -280,7 +280,7 @@ func (p *Pages) newRequest(w http.ResponseWriter, r *http.Request) *request {
 
 func errFormTooLarge() error { return fault.New(fault.PayloadTooLarge, "This form is too large") }
 
-// readForm reads the form of a POST; a script's JSON is left for its action.
+// readForm parses the form of a POST; handlers decode the JSON of the script.
 func readForm(r *http.Request) error {
 	if r.Method != http.MethodPost || isScript(r) {
 		return nil
@@ -313,5 +313,5 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// scriptMaxAge is how long a browser may keep the script, which changes only with the binary.
+// scriptMaxAge is how long a browser may cache the script.
 const scriptMaxAge = 5 * time.Minute

@@ -34,7 +34,7 @@ func TestConsentWithoutScripts(t *testing.T) {
 	request := authorizeURL(w.registerClient("http://127.0.0.1/cb"), redirect)
 
 	away := p.open(request)
-	p.want("nobody is signed in", away, http.StatusSeeOther)
+	p.want("not signed in", away, http.StatusSeeOther)
 	form := p.open(away.header.Get("Location"))
 	p.want("sign-in page", form, http.StatusOK, `<label for="email">`, `<label for="password">`)
 	if policy := form.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' http://127.0.0.1:49152;") {
@@ -46,7 +46,7 @@ func TestConsentWithoutScripts(t *testing.T) {
 		t.Fatalf("after sign-in: got %d to %v, want the request again", in.status, back)
 	}
 	question := p.open(in.header.Get("Location"))
-	p.want("question", question, http.StatusOK, "Ember &lt;b&gt;", "127.0.0.1:49152", ada, "nobody has checked", "See marketplace prices",
+	p.want("question", question, http.StatusOK, "Ember &lt;b&gt;", "127.0.0.1:49152", ada, "The name is not verified", "See marketplace prices",
 		`<button name="answer" value="deny">Deny</button>`, `<button name="answer" value="allow">Allow</button>`)
 	if policy := question.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' http://127.0.0.1:49152") {
 		t.Errorf("the consent page's policy %q does not name the redirect", policy)
@@ -101,7 +101,7 @@ func TestConsentSaysWhoAsks(t *testing.T) {
 	p := w.signedInUser()
 	host := strings.TrimPrefix(site.URL, "https://")
 	got := p.open(authorizeURL(id, far) + "&scope=pricing%3Aread+domains%3Awrite")
-	p.want("of a document", got, http.StatusOK, "calls itself <strong><bdi>Ember</bdi></strong>", "nobody has checked it", "<code>"+host+"</code>",
+	p.want("of a document", got, http.StatusOK, "calls itself <strong><bdi>Ember</bdi></strong>", "The name is not verified", "<code>"+host+"</code>",
 		"<code>xn--bcher-kva.example</code>", ada, "See marketplace prices", "Manage your domain names")
 	got = p.open(authorizeURL(w.registerNamedClient("", far), far))
 	p.want("without a name", got, http.StatusOK, "An app without a name asks", "<code>xn--bcher-kva.example</code>")
@@ -426,7 +426,7 @@ func TestManyNames(t *testing.T) {
 	}{
 		"too many":   {"names", names.String() + "one.com", "may hold 1000 names; these are 1001"},
 		"none":       {"names", " , ", "is empty"},
-		"no op":      {"op", "sell", "does not say what to do"},
+		"no op":      {"op", "sell", "has no action"},
 		"no price":   {"op", "list", "must be an amount"},
 		"too little": {"op", "set_price", "must be an amount"},
 	} {

@@ -26,8 +26,8 @@ type passkeyOptions struct {
 type passkeyResponse struct {
 	Flow       string          `json:"flow"`
 	Credential json.RawMessage `json:"credential"`
-	Name       string          `json:"name"`   // of a passkey that is added; comes at the beginning too
-	Return     string          `json:"return"` // of a sign-in
+	Name       string          `json:"name"`   // of a passkey to add
+	Return     string          `json:"return"` // return path of a sign-in
 }
 
 // A redirectTo is the page that the script opens next.
@@ -104,14 +104,14 @@ func (p *Pages) sendJSON(req *request, status int, body any) {
 	_, _ = req.w.Write(text) // the connection may be closed
 }
 
-// failJSON tells the script what failed, in words to be shown.
+// failJSON sends an error to the script, with text for the user.
 func (p *Pages) failJSON(req *request, err error) {
 	f := *p.mw.Expose(req.Context(), err)
 	f.Detail, f.Hint = sentences(&f), ""
 	p.sendJSON(req, statusOf(f.Code), middleware.NewFailure(&f, middleware.RequestID(req.Context())))
 }
 
-// script serves the one script.
+// script serves passkey.js.
 func (p *Pages) script(w http.ResponseWriter, r *http.Request) {
 	middleware.Note(r.Context(), "page", "")
 	h := w.Header()

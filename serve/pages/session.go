@@ -16,16 +16,16 @@ import (
 // Cookies. Over https their names begin with __Host-, so that no other host can set them.
 const (
 	sessionCookie = "nw_session"
-	signUpCookie  = "nw_signup" // of who signed up here
-	flowCookie    = "nw_flow"   // of a sign-in at a provider
-	returnCookie  = "nw_return" // where that leads to: the first of maxReturnParts
+	signUpCookie  = "nw_signup" // secret of a sign-up, see [account.Pending]
+	flowCookie    = "nw_flow"   // state of a sign-in at a provider
+	returnCookie  = "nw_return" // return path, the first of maxReturnParts
 )
 
 // flowAge is how many seconds a sign-in at a provider may take.
 const flowAge = 600
 
-// An authorization request may bring 4 KiB of state, which takes up to three times as much in an address, and browsers
-// keep 4096 bytes in one cookie. All cookies have to fit into the headers of a request, beside its path.
+// A return path is split into several cookies: an authorization request may have 4 KiB of state, three times as much when
+// escaped, and browsers limit a cookie to 4096 bytes. All cookies must fit into the headers of a request.
 const (
 	maxReturnPart  = 3 << 10
 	maxReturnParts = 4
@@ -57,8 +57,8 @@ func (p *Pages) cookie(req *request, name string) string {
 	return c.Value
 }
 
-// saveReturn remembers in the browser, for some seconds, where a sign-in at a provider or by mail leads to. What is too
-// long is not remembered, and leads to the account.
+// saveReturn stores the return path of a sign-in at a provider or by mail in cookies, for age seconds. If it is too long, the
+// sign-in leads to the account page.
 func (p *Pages) saveReturn(req *request, back string, age int) {
 	if len(back) > maxReturnParts*maxReturnPart {
 		back = ""
@@ -75,7 +75,7 @@ func (p *Pages) saveReturn(req *request, back string, age int) {
 	}
 }
 
-// takeReturn is what saveReturn remembered, and forgets it.
+// takeReturn returns the path that saveReturn stored, and removes its cookies.
 func (p *Pages) takeReturn(req *request) string {
 	var back strings.Builder
 	for i := range maxReturnParts {
@@ -96,7 +96,7 @@ func returnPart(i int) string {
 	return returnCookie + strconv.Itoa(i)
 }
 
-// loadSession reads the session of the cookie, and extends the cookie with it.
+// loadSession reads the session of the cookie, and extends the cookie's life on GET.
 func (p *Pages) loadSession(req *request) error {
 	token := p.cookie(req, sessionCookie)
 	if token == "" {
@@ -117,7 +117,7 @@ func (p *Pages) loadSession(req *request) error {
 	return nil
 }
 
-// signInBrowser signs the browser in under another token than any it had before.
+// signInBrowser starts a new session for the browser.
 func (p *Pages) signInBrowser(req *request, accountID string) error {
 	token, s, err := p.accounts.StartSession(req.Context(), accountID, req.from, req.UserAgent())
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *Pages) signInBrowser(req *request, accountID string) error {
 }
 
 // signInBrowserSince is signInBrowser after a sign-in at a provider.
-func (p *Pages) signInBrowserSince(req *request, who account.Arrival) error {
+func (p *Pages) signInBrowserSince(req *request, who account.UpstreamSignIn) error {
 	token, s, err := p.accounts.StartSessionSince(req.Context(), who.ID, who.Authenticated, req.from, req.UserAgent())
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ const (
 	maxReturn     = 24 << 10
 )
 
-// localPath is where a person goes after signing in: the path that was asked for if it is a page of ours that asks for a
-// sign-in, else the account. Whatever a browser could read as another site's address is not.
+// localPath returns the return path if it is one of our pages that need a session, else the account page. It prevents open
+// redirects: it refuses all that a browser could take for the URL of another site.
 func localPath(asked string) string {
 	if len(asked) > maxReturn || !strings.HasPrefix(asked, "/") || strings.HasPrefix(asked, "//") ||
 		strings.ContainsFunc(asked, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) {
@@ -176,7 +176,7 @@ func localPath(asked string) string {
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
 }
 
-// signInURL is the sign-in page that leads back to one of our paths.
+// signInURL is the URL of the sign-in page with a return path.
 func signInURL(back string) string {
 	if back == home {
 		return "/signin"

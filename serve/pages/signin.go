@@ -6,11 +6,11 @@ import (
 	"github.com/namewharf/namewharf/oauthas"
 )
 
-// A signUpForm is the sign-up page as it was filled in, without the password.
+// A signUpForm is the data of the sign-up page, as entered, without the password.
 type signUpForm struct {
 	Email, Invite, Return string
-	Open                  bool // sign-up is possible with what is there
-	Invited               bool // an invitation is what it takes
+	Open                  bool // sign-up is possible: it is open, or there is an invitation
+	Invited               bool // sign-up needs an invitation
 	Providers             []account.Button
 }
 
@@ -29,7 +29,7 @@ func (p *Pages) showSignUp(req *request) (response, error) {
 	return p.signUpPage("", q.Get(account.InviteParameter), q.Get("return")), nil
 }
 
-// signUp says the same whether the address had an account or not.
+// signUp answers the same whether the address has an account or not.
 func (p *Pages) signUp(req *request) (response, error) {
 	email, invite, back := req.PostForm.Get("email"), req.PostForm.Get(account.InviteParameter), req.PostForm.Get("return")
 	made, err := p.accounts.SignUp(req.Context(), email, req.PostForm.Get("password"), invite, req.from)
@@ -42,7 +42,7 @@ func (p *Pages) signUp(req *request) (response, error) {
 	return a, err
 }
 
-// A signInForm is the sign-in page as it was filled in, without the password.
+// A signInForm is the data of the sign-in page, as entered, without the password.
 type signInForm struct {
 	Email, Return string
 	SignUp        bool
@@ -50,8 +50,8 @@ type signInForm struct {
 	Providers     []account.Button
 }
 
-// signInPage is the sign-in page. When it leads to an authorization request with remembered consent, the form
-// is redirected to the application in the end, and the CSP must allow that.
+// signInPage returns the sign-in page. If the return path is an authorization request with remembered consent, the form is
+// finally redirected to the application, which form-action must allow.
 func (p *Pages) signInPage(req *request, email, back string) (response, error) {
 	back = localPath(back)
 	f := signInForm{
@@ -85,16 +85,16 @@ func (p *Pages) signIn(req *request) (response, error) {
 	email, back := req.PostForm.Get("email"), req.PostForm.Get("return")
 	who, err := p.accounts.SignIn(req.Context(), email, req.PostForm.Get("password"), req.from)
 	if err != nil {
-		a, ours := p.signInPage(req, email, back)
-		if ours != nil {
-			return response{}, ours
+		a, internalErr := p.signInPage(req, email, back)
+		if internalErr != nil {
+			return response{}, internalErr
 		}
 		return formProblem(a, err)
 	}
 	return p.startSession(req, who, back)
 }
 
-// startSession starts a session and goes on to where the person wanted to go.
+// startSession starts a session and redirects to the return path.
 func (p *Pages) startSession(req *request, who account.Account, back string) (response, error) {
 	if err := p.signInBrowser(req, who.ID); err != nil {
 		return response{}, err
@@ -121,8 +121,8 @@ func (p *Pages) signOut(req *request) (response, error) {
 	return a, err
 }
 
-// beginProvider sends the browser to a provider. It is a link and not a form, since a form's redirects are held against
-// form-action.
+// beginProvider redirects the browser to a provider. It handles a link and not a form, since form-action also applies to the
+// redirects of a form.
 func (p *Pages) beginProvider(req *request) (response, error) {
 	q := req.URL.Query()
 	begin := func() (address, flow string, err error) {
@@ -160,9 +160,9 @@ func (p *Pages) finishProvider(req *request) (response, error) {
 	if fault.Is(err, fault.Unavailable) {
 		p.mw.Report(req.Context(), err)
 	}
-	a, ours := p.signInPage(req, "", back)
-	if ours != nil {
-		return response{}, ours
+	a, internalErr := p.signInPage(req, "", back)
+	if internalErr != nil {
+		return response{}, internalErr
 	}
 	return formProblem(a, err)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// Paths of what takes a recent sign-in. Each has a page that asks for the same as its form, without a secret in its
-// address: there people come back to after signing in again.
+// Paths of actions that need a recent sign-in. Each also has a GET page with the same form, as the return path of the new
+// sign-in.
 const (
 	signInAgainPath = "/signin/again"
 	securityPath    = "/account/security"
@@ -21,13 +21,13 @@ const (
 	deletePath      = "/account/delete"
 )
 
-// mailAge is how many seconds a mailed link leads back to where it was asked for.
+// mailAge is how many seconds the return path of a mailed link is stored.
 const mailAge = 15 * 60
 
-// signInAgainURL is the page that asks who is signed in to show that once more, and leads back to one of our paths.
+// signInAgainURL is the URL of the page that asks a signed-in user to sign in again, with a return path.
 func signInAgainURL(back string) string { return withQuery(signInAgainPath, "return", back) }
 
-// withQuery is a path with query parameters, given as names and values in turn.
+// withQuery adds query parameters to a path, given as alternating names and values.
 func withQuery(path string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -36,10 +36,10 @@ func withQuery(path string, pairs ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// warned reports whether the form was shown with the warning about the last means of signing in.
+// warned reports whether the form showed the warning about the last way to sign in.
 func warned(req *request) account.Warned { return account.Warned(req.PostForm.Get("warned") == "yes") }
 
-// An againForm is the page at which a person signs in once more, by what the account has.
+// An againForm is the data of the page to sign in again, with the methods of the account.
 type againForm struct {
 	Return string
 	account.SignInMethods
@@ -50,12 +50,12 @@ func (p *Pages) signInAgainPage(req *request, back string) (response, error) {
 	var err error
 	f.SignInMethods, err = p.accounts.SignInMethods(req.Context(), req.session.AccountID)
 	if !req.session.Verified && (f.Password || f.Passkeys > 0) {
-		f.Mail = false // it would take these away, see [account.Accounts.UseLink]
+		f.Mail = false // a mailed link would remove these, see [account.Accounts.UseLink]
 	}
 	return response{page: "stepup", title: "Confirm that it is you", data: f, script: f.Passkeys > 0}, err
 }
 
-// withReturn passes the return path to the handler. Without a session it redirects to sign-in, which leads to that path.
+// withReturn passes the return path to the handler. Without a session it redirects to sign-in with that return path.
 func (p *Pages) withReturn(act func(req *request, back string) (response, error)) pageHandler {
 	return func(req *request) (response, error) {
 		back := req.URL.Query().Get("return")
@@ -69,28 +69,28 @@ func (p *Pages) withReturn(act func(req *request, back string) (response, error)
 	}
 }
 
-// signInAgain takes the password. The session of before ends, as after any sign-in.
+// signInAgain checks the password and replaces the session.
 func (p *Pages) signInAgain(req *request, back string) (response, error) {
 	who, err := p.accounts.SignIn(req.Context(), req.session.Email, req.PostForm.Get("password"), req.from)
 	if fault.Is(err, fault.AuthenticationRequired) {
 		err = fault.Invalid("password", "is wrong")
 	}
 	if err != nil {
-		a, ours := p.signInAgainPage(req, back)
-		if ours != nil {
-			return response{}, ours
+		a, internalErr := p.signInAgainPage(req, back)
+		if internalErr != nil {
+			return response{}, internalErr
 		}
 		return formProblem(a, err)
 	}
 	return p.startSession(req, who, back)
 }
 
-// mailSignInAgain mails a link that leads back here in this browser.
+// mailSignInAgain mails a sign-in link that leads to the return path in this browser.
 func (p *Pages) mailSignInAgain(req *request, back string) (response, error) {
 	err := p.accounts.RequestLink(req.Context(), req.session.Email, req.from)
-	a, ours := p.signInAgainPage(req, back)
-	if ours != nil {
-		return response{}, ours
+	a, internalErr := p.signInAgainPage(req, back)
+	if internalErr != nil {
+		return response{}, internalErr
 	}
 	if err != nil {
 		return formProblem(a, err)
@@ -100,7 +100,7 @@ func (p *Pages) mailSignInAgain(req *request, back string) (response, error) {
 	return a, nil
 }
 
-// requireRecentSignIn shows the page, or redirects to sign in again where the last sign-in is too old.
+// requireRecentSignIn shows the page, or redirects to sign in again if the last sign-in is too old.
 func (p *Pages) requireRecentSignIn(req *request, page func() (response, error)) (response, error) {
 	if !p.accounts.Fresh(req.session) {
 		return seeOther(signInAgainURL(req.URL.RequestURI())), nil
@@ -108,15 +108,15 @@ func (p *Pages) requireRecentSignIn(req *request, page func() (response, error))
 	return page()
 }
 
-// A removal asks whether a means of signing in is to be removed.
+// A removal is the data of the page that confirms the removal of a way to sign in.
 type removal struct {
 	What      string
 	Path      string
 	Passkey   string // its id
 	Provider  string
 	Subject   string
-	Last      bool // it is the last one
-	Mail      bool // but for links by mail
+	Last      bool // it is the last one beside mail
+	Mail      bool // links by mail work
 	Returning string
 }
 
@@ -155,7 +155,7 @@ func (p *Pages) unlinkPage(req *request, provider, subject string) (response, er
 	return seeOther(securityPath), nil // it is gone already
 }
 
-// withConflict sends a page with status 409 that explains the conflict.
+// withConflict sets the status of a page to 409.
 func withConflict(a response, err error) (response, error) {
 	if a.to == "" {
 		a.status = http.StatusConflict
@@ -169,7 +169,7 @@ func (p *Pages) removalPage(req *request, r removal) (response, error) {
 	return response{page: "removal", title: "Remove " + r.What + "?", data: r}, err
 }
 
-// showLinkProvider asks once more for what the form on the security page asks for.
+// showLinkProvider shows the form to link a provider, after a new sign-in.
 func (p *Pages) showLinkProvider(req *request) (response, error) {
 	return p.requireRecentSignIn(req, func() (response, error) {
 		for _, b := range p.accounts.Providers() {
@@ -204,8 +204,7 @@ func (p *Pages) delete(req *request) (response, error) {
 	return p.signedOut(req, "Your account is deleted.")
 }
 
-// stepUpRedirect is where to go on an error that asks for a recent sign-in: there, and then back to the page. It is nil on any
-// other error.
+// stepUpRedirect returns the redirect to sign in again, with page as the return path, if err is [account.ErrStepUp], else nil.
 func stepUpRedirect(err error, page string) *response {
 	if !errors.Is(err, account.ErrStepUp) {
 		return nil

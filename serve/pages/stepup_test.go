@@ -90,7 +90,7 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 	p.want("link", p.post("/account/security/link", url.Values{"provider": {"example"}}), http.StatusOK, "Continue at Example")
 
 	stranger := w.newUser()
-	stranger.wantTo("nobody is signed in", stranger.open(ask), "/signin?"+url.Values{"return": {back}}.Encode())
+	stranger.wantTo("not signed in", stranger.open(ask), "/signin?"+url.Values{"return": {back}}.Encode())
 	p.wantTo("back to elsewhere", p.post("/signin/again", url.Values{"password": {passphrase}, "return": {"https://evil.example/"}}), "/account")
 }
 

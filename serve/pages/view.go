@@ -30,12 +30,12 @@ type response struct {
 	page       string // the template, without ".html"
 	title      string
 	status     int    // 0: 200
-	notice     string // of something that went well
+	notice     string // success message
 	problem    *problem
 	data       any
-	script     bool   // the page brings the script
-	formAction string // CSP source that forms may lead to, besides our own
-	to         string // 303 to there; there is no page
+	script     bool   // the page loads passkey.js
+	formAction string // CSP source for form-action, besides 'self'
+	to         string // target of a 303 redirect; there is no page
 	json       any    // for the script; there is no page
 
 	file     func(io.Writer) error // a download; there is no page
@@ -44,13 +44,13 @@ type response struct {
 
 func seeOther(to string) response { return response{to: to} }
 
-// A problem is what is wrong with a form, in a sentence for the user.
+// A problem is an error in a form, as a sentence for the user.
 type problem struct {
 	Text, Field string
 	retry       time.Duration
 }
 
-// problemOf turns a fault into a problem; other errors are ours, and returned.
+// problemOf turns a fault into a problem and its status; it returns internal errors.
 func problemOf(err error) (*problem, int, error) {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Code == fault.Internal {
@@ -71,10 +71,10 @@ func statusOf(c fault.Code) int {
 	return http.StatusForbidden
 }
 
-// fieldNames are fields as the forms label them.
+// fieldNames are the labels of fields in forms.
 var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "names": "The list of names", "price": "The price"}
 
-// sentences are a fault's words as a person reads them.
+// sentences formats a fault for the user.
 func sentences(f *fault.Error) string {
 	text := sentence(f.Detail)
 	if len(f.Fields) > 0 {
@@ -97,7 +97,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// formProblem shows the form again with what is wrong. An internal error is returned.
+// formProblem shows the form again with the problem. It returns an internal error.
 func formProblem(a response, err error) (response, error) {
 	pr, status, err := problemOf(err)
 	if err != nil {
@@ -124,18 +124,18 @@ func policy(formAction string, script bool) string {
 type view struct {
 	Title   string
 	Email   string // of the signed-in user; empty: not signed in
-	Tabs    []tab  // none: the page has one question, and leads nowhere else
+	Tabs    []tab  // none: a page without navigation
 	Notice  string
 	Problem *problem
 	Script  bool
-	Domains bool // there is a page for them
+	Domains bool // there is a page of domains
 	Data    any
 }
 
-// Bad reports whether the field is at fault.
+// Bad reports whether the field is invalid.
 func (d view) Bad(field string) bool { return d.Problem != nil && d.Problem.Field == field }
 
-// send writes an answer.
+// send writes a response.
 func (p *Pages) send(req *request, a response) {
 	h := req.w.Header()
 	status := a.status
@@ -173,7 +173,7 @@ func (p *Pages) send(req *request, a response) {
 	_, _ = req.w.Write(b.Bytes()) // the connection may be closed
 }
 
-// fail answers with a page, or an error body for the script, about what failed. An error of ours is logged.
+// fail sends an error page, or an error body to the script. It logs internal errors.
 func (p *Pages) fail(req *request, err error) {
 	if isScript(req.Request) {
 		p.failJSON(req, err)
@@ -188,14 +188,14 @@ func (p *Pages) fail(req *request, err error) {
 	p.send(req, a)
 }
 
-// A failure is what the page about a failure says.
+// A failure is the data of the error page.
 type failure struct {
 	Text    string
 	Detail  string // for an application's developer
 	Request string // the request's id
 }
 
-// templates are the pages, each with the layout around it.
+// templates are the page templates, each with the layout.
 var templates = func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": formatTime, "scope": scopeText, "event": account.Event.Text, "joint": separator, "price": formatPrice}).
 		ParseFS(assets, "assets/layout.html"))
@@ -214,7 +214,7 @@ var templates = func() map[string]*template.Template {
 	return all
 }()
 
-// A tab is a link of the account's navigation.
+// A tab is a link in the account's navigation.
 type tab struct {
 	Path, Name string
 	Here       bool
@@ -281,7 +281,7 @@ func formatPrice(a money.Amount) string {
 	return text
 }
 
-// scopeText says what a scope allows an application.
+// scopeText describes a scope to the user.
 func scopeText(scope string) string {
 	switch scope {
 	case tools.ScopePricing:

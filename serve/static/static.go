@@ -12,7 +12,7 @@ const (
 	IconPath  = "/icon.svg"
 )
 
-// Style is the style sheet: light and dark, for narrow and wide windows.
+// Style is the style sheet, for light and dark mode, and narrow and wide windows.
 //
 //go:embed style.css
 var Style []byte
