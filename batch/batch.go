@@ -39,7 +39,7 @@ func (Items) Schema() *jsonschema.Schema {
 			Type: "object", Required: []string{"id", "op"},
 			Properties: map[string]*jsonschema.Schema{
 				"id":     {Type: "string", MinLength: new(1), MaxLength: new(128), Description: "your own name for this operation, unique in the batch"},
-				"op":     {Type: "string", MinLength: new(1), MaxLength: new(64), Description: "name of an operation, e.g. search_domain"},
+				"op":     {Type: "string", MinLength: new(1), MaxLength: new(64), Description: "name of an operation; GET /api/batch lists them"},
 				"params": {Type: "object", Description: "input of the operation"},
 			},
 			PropertyOrder:        []string{"id", "op", "params"},

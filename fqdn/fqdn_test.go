@@ -118,7 +118,7 @@ func TestSuffixes(t *testing.T) {
 			}
 		})
 	}
-	for in, reason := range map[string]string{"com": "suffix itself", "co.uk": "suffix itself", "a.nosuch": "unknown suffix", "de": "unknown suffix"} {
+	for in, reason := range map[string]string{"com": "TLD itself", "co.uk": "TLD itself", "a.nosuch": "unknown TLD", "de": "unknown TLD"} {
 		if _, _, err := s.Registrable(fqdn.MustParse(in)); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("Registrable(%s): %v, want %q", in, err, reason)
 		}

@@ -125,7 +125,7 @@ func TestSuffixesWithoutIDN(t *testing.T) {
 		"😀.us":           "emoji",
 		"😀.example.com":  "",
 		"www.😀.com":      "emoji",
-		"bücher.unknown": "unknown suffix",
+		"bücher.unknown": "unknown TLD",
 	} {
 		got, suffix, err := s.Registrable(MustParse(name))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) || err != nil && (!got.IsZero() || !suffix.IsZero()) {

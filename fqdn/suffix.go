@@ -92,10 +92,10 @@ func (s *Suffixes) Check(registrable, suffix Name) error {
 func (s *Suffixes) Split(n Name) (registrable, suffix Name, err error) {
 	suffix, known := s.Of(n)
 	if !known {
-		return Name{}, Name{}, &Error{"has an unknown suffix; it is not a delegated top-level domain"}
+		return Name{}, Name{}, &Error{"has an unknown TLD: it is not delegated"}
 	}
 	if n == suffix {
-		return Name{}, Name{}, &Error{"is a suffix itself; put a label in front of it, such as example." + suffix.ascii}
+		return Name{}, Name{}, &Error{"is a TLD itself; put a label in front of it, such as example." + suffix.ascii}
 	}
 	left := strings.TrimSuffix(n.ascii, "."+suffix.ascii)
 	return Name{n.ascii[strings.LastIndexByte(left, '.')+1:]}, suffix, nil

@@ -20,7 +20,7 @@ func (s *Service) askRegistry(ctx context.Context, name, suffix fqdn.Name, hops 
 	servers := s.Servers(suffix)
 	f := finding{status: Unknown, confidence: ByNone}
 	if len(servers.RDAP) == 0 && servers.WHOIS == "" {
-		f.reason = "no RDAP and no WHOIS server is known for this suffix"
+		f.reason = "no RDAP and no WHOIS server is known for this TLD"
 		return f
 	}
 	secure := false // there was an https server

@@ -132,7 +132,7 @@ func (r *Registry) parseRDAP(value json.RawMessage) error {
 			return err
 		}
 		if _, twice := r.RDAP[suffix]; twice {
-			return fmt.Errorf("the suffix is there twice")
+			return fmt.Errorf("the TLD is there twice")
 		}
 		var one string
 		var urls []string
@@ -159,7 +159,7 @@ func (r *Registry) parseWHOIS(value json.RawMessage) error {
 			return err
 		}
 		if _, twice := r.WHOIS[suffix]; twice {
-			return fmt.Errorf("the suffix is there twice")
+			return fmt.Errorf("the TLD is there twice")
 		}
 		var server string
 		if json.Unmarshal(value, &server) != nil {
@@ -210,7 +210,7 @@ func parsePorts(value json.RawMessage, to *[]uint16) error {
 func suffixKey(key string) (string, error) {
 	n, err := fqdn.Parse(strings.TrimPrefix(key, "."))
 	if err != nil {
-		return "", fmt.Errorf("the suffix %w", err)
+		return "", fmt.Errorf("the TLD %w", err)
 	}
 	return n.String(), nil
 }

@@ -36,7 +36,7 @@ type Service struct {
 // New starts a service. It fails on a missing table, a bootstrap URL that is none, and a CA file that cannot be read.
 func New(cfg Config) (*Service, error) {
 	if cfg.Suffixes == nil {
-		return nil, errors.New("lookup: no suffix table")
+		return nil, errors.New("lookup: no TLD table")
 	}
 	cfg.setDefaults()
 	if cfg.BootstrapURL != BootstrapOff {

@@ -29,7 +29,7 @@ func (s *Service) TXT(ctx context.Context, label string, name fqdn.Name) ([]stri
 	suffix, known := s.suffixes.Of(name)
 	switch {
 	case !known:
-		return nil, fault.Invalid("domain", "has an unknown suffix; it is not a delegated top-level domain")
+		return nil, fault.Invalid("domain", "has an unknown TLD: it is not delegated")
 	case len(label) > fqdn.MaxLabel || len(owner) > fqdn.MaxLength:
 		return nil, fault.Invalid("domain", "leaves no room for the label %s in front of it", label)
 	}

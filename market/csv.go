@@ -204,7 +204,7 @@ func parseDomain(cell string, suffix func(fqdn.Name) error) (string, error) {
 		return "", err
 	}
 	if name.Dots() == 0 {
-		return "", errors.New("has no suffix; write a full name such as example.com")
+		return "", errors.New("has no TLD; write a full name such as example.com")
 	}
 	if err := name.Registrable(); err != nil {
 		return "", err

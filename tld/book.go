@@ -71,11 +71,11 @@ func (b *Book) Price(suffix fqdn.Name, a Action) (Price, error) {
 	}
 	r := b.rows[suffix]
 	if r == nil {
-		return Price{}, fault.New(fault.NotFound, "there is no price for this suffix").
-			WithHint("send a suffix that names are sold under, such as com or co.uk")
+		return Price{}, fault.New(fault.NotFound, "there is no price for this TLD").
+			WithHint("send a TLD that names are sold under, such as com or co.uk")
 	}
 	if r[slot].Action == "" {
-		return Price{}, fault.New(fault.NotFound, "%s is not offered for this suffix", a).
+		return Price{}, fault.New(fault.NotFound, "%s is not offered for this TLD", a).
 			WithHint("it offers %s", r.offers())
 	}
 	return r[slot], nil

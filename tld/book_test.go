@@ -81,9 +81,9 @@ func TestPriceIsNotThere(t *testing.T) {
 		code   fault.Code
 		says   string
 	}{
-		"an unknown suffix":              {"example", Register, fault.NotFound, "no price for this suffix"},
-		"a delegated suffix without one": {"google", Register, fault.NotFound, "no price for this suffix"},
-		"an action that is not offered":  {"co.uk", Transfer, fault.NotFound, "transfer is not offered for this suffix; it offers register and renew"},
+		"an unknown suffix":              {"example", Register, fault.NotFound, "no price for this TLD"},
+		"a delegated suffix without one": {"google", Register, fault.NotFound, "no price for this TLD"},
+		"an action that is not offered":  {"co.uk", Transfer, fault.NotFound, "transfer is not offered for this TLD; it offers register and renew"},
 		"another that is not offered":    {"mw", Restore, fault.NotFound, "it offers register, renew and transfer"},
 		"an action that does not exist":  {"com", "trade", fault.Validation, "register, renew, transfer or restore"},
 		"the action in another case":     {"com", "Register", fault.Validation, "register, renew, transfer or restore"},

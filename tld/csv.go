@@ -158,7 +158,7 @@ func (d *draft) add(prices []Price) error {
 	}
 	for _, p := range prices {
 		if d.has(p.TLD, p.Action) {
-			return columnError{string(p.Action), "has a price for this suffix in an earlier row"}
+			return columnError{string(p.Action), "has a price for this TLD in an earlier row"}
 		}
 	}
 	for _, p := range prices {
@@ -210,7 +210,7 @@ func (b *Book) WriteCSV(w io.Writer) error {
 
 // ParseFeed reads a price list in either form: a registrar's JSON reply ([ParsePorkbun]) when it starts with a brace,
 // else CSV ([ParseCSV]), which brings its own dates. Rows of a suffix for which known says why there is none, in words that
-// complete "the suffix …", are left out and reported too; nil lets every suffix pass.
+// complete "the TLD …", are left out and reported too; nil lets every suffix pass.
 func ParseFeed(r io.Reader, asOf time.Time, known func(fqdn.Name) error) (*Book, []RowError, error) {
 	text, err := readFeed(r)
 	if err != nil {

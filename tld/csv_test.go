@@ -84,7 +84,7 @@ func TestParseCSV(t *testing.T) {
 		"a second price for the same": {
 			head + "com,100,,,,,,2026-05-06\n.COM,200,300,,,,,2026-05-06\n",
 			"com,100,,,,USD,1,2026-05-06\n",
-			[]RowError{{3, "register", "has a price for this suffix in an earlier row"}},
+			[]RowError{{3, "register", "has a price for this TLD in an earlier row"}},
 		},
 		"a stray quotation mark": {
 			head + "co\"m,100,,,,,,2026-05-06\nnet,100,,,,,,2026-05-06\n",
@@ -182,7 +182,7 @@ func TestParsePorkbun(t *testing.T) {
 		{6, "", "is not an object with amounts as text"},
 		{7, "suffix", "holds a space"},
 		{8, "", "has no price"},
-		{9, "register", "has a price for this suffix in an earlier row"},
+		{9, "register", "has a price for this TLD in an earlier row"},
 	}
 	if !reflect.DeepEqual(bad, wantBad) {
 		t.Errorf("bad entries:\n got %v\nwant %v", bad, wantBad)

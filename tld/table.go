@@ -43,8 +43,8 @@ func (t *Table) Metadata(suffix fqdn.Name) (Metadata, error) {
 	m, ok := t.own[suffix]
 	if !ok {
 		if !t.suffixes.Known(suffix) {
-			return Metadata{}, fault.New(fault.NotFound, "this is not a suffix that names are registered under").
-				WithHint("send a delegated top-level domain such as com, or a suffix such as co.uk")
+			return Metadata{}, fault.New(fault.NotFound, "this is not a TLD that names are registered under").
+				WithHint("send one such as com or co.uk")
 		}
 		m = t.delegated[suffix.TLD()]
 	}
@@ -230,7 +230,7 @@ func (r *tableReader) start(b block, suffix fqdn.Name, kind Type) (Metadata, err
 	case !delegated || r.table.has(suffix):
 		return Metadata{}, b.errorf("%s is here before, or its top-level domain is not", suffix)
 	case kind != "" || (len(b.fields) == 0) != (b.kind == "sold"):
-		return Metadata{}, b.errorf("a type, a fact of a sold suffix, or no rule at all")
+		return Metadata{}, b.errorf("a type, a fact of a sold TLD, or no rule at all")
 	case b.kind == "sold":
 		return Metadata{Type: top.Type, AsOf: asOf}, nil
 	}

@@ -26,12 +26,12 @@ var findDomain = op.Prompt{
 	Doc: "Suggest names for an idea, and keep those that are free or for sale.",
 	Arguments: []op.Argument{
 		{Name: "idea", Doc: "what the name is for, e.g. a coffee shop in Berlin", Required: true},
-		{Name: argumentTLDs, Doc: "suffixes to look at, e.g. com, io; leave out for the usual ones"},
+		{Name: argumentTLDs, Doc: "TLDs to look at, e.g. com, io; leave out for the usual ones"},
 	},
 	Text: func(a map[string]string) string {
 		return "Find a domain name for this: " + a["idea"] + ".\n" +
 			"Think of twenty short names that are easy to say and spell. Check them all in one call of check_domains" +
-			among(a[argumentTLDs]) + "; use search_domain for the best three, to see their other suffixes and what is for sale.\n" +
+			among(a[argumentTLDs]) + "; use search_domain for the best three, to see their other TLDs and what is for sale.\n" +
 			"Answer with at most five that are available or for sale: the name, why it fits, and what it costs. " +
 			"Say so where a price is masked or a status is not certain."
 	},
@@ -50,14 +50,14 @@ var vetDomain = op.Prompt{
 }
 
 var compareTLDs = op.Prompt{
-	Name: "compare_tlds", Title: "Compare suffixes", Operations: []string{"tld_registration_price", "tld_metadata"},
-	Doc:       "Compare domain suffixes by price and by what they ask of a registrant.",
-	Arguments: []op.Argument{{Name: argumentTLDs, Doc: "the suffixes, e.g. com, de, io", Required: true}},
+	Name: "compare_tlds", Title: "Compare TLDs", Operations: []string{"tld_registration_price", "tld_metadata"},
+	Doc:       "Compare TLDs by price and by what they ask of a registrant.",
+	Arguments: []op.Argument{{Name: argumentTLDs, Doc: "the TLDs, e.g. com, de, io", Required: true}},
 	Text: func(a map[string]string) string {
-		return "Compare these domain suffixes: " + a[argumentTLDs] + ".\n" +
+		return "Compare these TLDs: " + a[argumentTLDs] + ".\n" +
 			"For each, get the prices to register, renew, transfer and restore with tld_registration_price, and its rules with tld_metadata.\n" +
 			"Answer with a table: first year, renewal, terms, who may register, what name servers it needs, how it is transferred. " +
-			"Leave a cell empty where a fact is not known, and say which suffix suits whom."
+			"Leave a cell empty where a fact is not known, and say which TLD suits whom."
 	},
 }
 

@@ -12,7 +12,7 @@ import (
 
 // TLDsIn asks for a page of suffixes.
 type TLDsIn struct {
-	Limit  PageLimit `json:"limit,omitzero" jsonschema:"suffixes a page, 1 to 100; 25 when left out"`
+	Limit  PageLimit `json:"limit,omitzero" jsonschema:"TLDs a page, 1 to 100; 25 when left out"`
 	Cursor op.Cursor `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 }
 
@@ -65,8 +65,8 @@ func (l PageLimit) orDefault() int {
 func (s *service) listTLDs() op.Operation[TLDsIn, TLDsOut] {
 	return op.Operation[TLDsIn, TLDsOut]{
 		Name:    "list_tlds",
-		Title:   "List suffixes",
-		Doc:     "Every suffix with its registration prices, a page at a time. Use it to fill a catalogue.",
+		Title:   "List TLDs",
+		Doc:     "Every TLD with its registration prices, a page at a time. Use it to fill a catalogue.",
 		Route:   op.Route{Method: "GET", Path: "/api/tlds"},
 		Batch:   true,
 		Effect:  op.Reads,

@@ -17,7 +17,7 @@ import (
 
 // ListingsIn asks for a page of what is for sale.
 type ListingsIn struct {
-	TLD               SuffixText `json:"tld,omitzero" jsonschema:"only names under this suffix"`
+	TLD               SuffixText `json:"tld,omitzero" jsonschema:"only names under this TLD"`
 	Q                 Words      `json:"q,omitzero" jsonschema:"only names that fit these words"`
 	RequireRealPrices bool       `json:"require_real_prices,omitzero" jsonschema:"true: sign in rather than see masked prices"`
 	Sort              Sort       `json:"sort,omitzero" jsonschema:"price needs a signed-in caller"`

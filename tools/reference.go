@@ -30,8 +30,8 @@ func (r *Reference) Resources() []op.Resource {
 			Doc: "What the EPP status codes in a WHOIS answer mean, such as clientTransferProhibited.",
 		},
 		{
-			URI: "domains://tlds/{" + argumentTLD + "}", Name: "tld", Title: "Rules of a suffix", Read: r.metadata,
-			Doc: "What a domain suffix asks of a registrant: terms, eligibility, name servers, life cycle.",
+			URI: "domains://tlds/{" + argumentTLD + "}", Name: "tld", Title: "Rules of a TLD", Read: r.metadata,
+			Doc: "What a TLD asks of a registrant: terms, eligibility, name servers, life cycle.",
 		},
 	}
 }

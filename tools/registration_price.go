@@ -12,7 +12,7 @@ import (
 
 // PriceIn names a suffix and what is to be done under it.
 type PriceIn struct {
-	TLD SuffixText `json:"tld" jsonschema:"a suffix, e.g. com or co.uk"`
+	TLD SuffixText `json:"tld" jsonschema:"a TLD, e.g. com or co.uk"`
 	Op  Action     `json:"op,omitzero" jsonschema:"register when left out"`
 }
 
@@ -45,8 +45,8 @@ func (SuffixText) Schema() *jsonschema.Schema { return Domain("").Schema() }
 func (s *service) registrationPrice() op.Operation[PriceIn, PriceOut] {
 	return op.Operation[PriceIn, PriceOut]{
 		Name:  "tld_registration_price",
-		Title: "Price of a suffix",
-		Doc: "What it costs to register, renew, transfer or restore a name under a suffix, in US cents. " +
+		Title: "Price of a TLD",
+		Doc: "What it costs to register, renew, transfer or restore a name under a TLD, in US cents. " +
 			"Use it for budgets; premium names may cost more.",
 		Route:   op.Route{Method: "GET", Path: "/api/pricing/tld"},
 		Batch:   true,
@@ -71,8 +71,8 @@ func (s *service) price(_ context.Context, in PriceIn) (PriceOut, error) {
 	p, err := s.cfg.Prices.Price(suffix, tld.Action(in.Op))
 	if err != nil {
 		if fault.Is(err, fault.NotFound) && !s.cfg.Lookup.Suffixes().Known(suffix) {
-			return PriceOut{}, fault.New(fault.NotFound, "no registry sells names under this suffix").
-				WithHint("send a suffix such as com or co.uk; GET /api/tlds lists them")
+			return PriceOut{}, fault.New(fault.NotFound, "no registry sells names under this TLD").
+				WithHint("send a TLD such as com or co.uk; GET /api/tlds lists them")
 		}
 		return PriceOut{}, err
 	}

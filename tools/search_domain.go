@@ -18,7 +18,7 @@ import (
 // SearchIn asks for a name and its siblings.
 type SearchIn struct {
 	Q                 Query      `json:"q" jsonschema:"a label or a domain, e.g. acme or acme.com; a phrase or a URL will do"`
-	TLDs              SuffixList `json:"tlds,omitzero" jsonschema:"suffixes to search instead of the usual twelve, e.g. com, co.uk"`
+	TLDs              SuffixList `json:"tlds,omitzero" jsonschema:"TLDs to search instead of the usual twelve, e.g. com, co.uk"`
 	RequireRealPrices bool       `json:"require_real_prices,omitzero" jsonschema:"true: sign in rather than see masked marketplace prices"`
 }
 
@@ -58,7 +58,7 @@ func (s *service) searchDomain() op.Operation[SearchIn, SearchOut] {
 	return op.Operation[SearchIn, SearchOut]{
 		Name:  "search_domain",
 		Title: "Search a domain",
-		Doc: "Says whether a name can be registered, and the same label under other suffixes, with prices and listings. " +
+		Doc: "Says whether a name can be registered, and the same label under other TLDs, with prices and listings. " +
 			"Use it for one idea; for many full names use check_domains. Only status available is certain.",
 		Route:   op.Route{Method: "POST", Path: "/api/domain/search"},
 		Batch:   true,
@@ -140,7 +140,7 @@ func (l SuffixList) read(usual []fqdn.Name) ([]fqdn.Name, error) {
 	for i, text := range l {
 		name, err := tld.ParseSuffix(text)
 		if err != nil {
-			return nil, fault.Invalid("tlds["+strconv.Itoa(i)+"]", "is not a suffix such as com or co.uk")
+			return nil, fault.Invalid("tlds["+strconv.Itoa(i)+"]", "is not a TLD such as com or co.uk")
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)

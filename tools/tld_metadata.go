@@ -12,7 +12,7 @@ import (
 
 // MetadataIn names a suffix.
 type MetadataIn struct {
-	TLD SuffixText `json:"tld" jsonschema:"a suffix, e.g. com, co.uk or рф"`
+	TLD SuffixText `json:"tld" jsonschema:"a TLD, e.g. com, co.uk or рф"`
 }
 
 // pricesKeep is how long a client may keep a price or the facts about a suffix: they change a few times a year.
@@ -34,9 +34,9 @@ func dateOf(t time.Time) tld.Date { return tld.Date(t.UTC().Format(time.DateOnly
 func (s *service) tldMetadata() op.Operation[MetadataIn, tld.Metadata] {
 	return op.Operation[MetadataIn, tld.Metadata]{
 		Name:  "tld_metadata",
-		Title: "Rules of a suffix",
-		Doc: "Who may register under a suffix and how: terms, eligibility, nameserver rules, grace periods, registry. " +
-			"Use it before recommending a suffix. Facts not held are listed in unknown.",
+		Title: "Rules of a TLD",
+		Doc: "Who may register under a TLD and how: terms, eligibility, nameserver rules, grace periods, registry. " +
+			"Use it before recommending a TLD. Facts not held are listed in unknown.",
 		Route:   op.Route{Method: "GET", Path: "/api/tlds/{tld}/metadata"},
 		Batch:   true,
 		Tool:    true,

@@ -129,7 +129,7 @@ func TestPromptsOfTheProduct(t *testing.T) {
 		`{"jsonrpc":"2.0","id":6,"method":"resources/read","params":{"uri":"domains://glossary/epp-status"}}`)
 	for id, want := range map[int][]string{
 		1: {`"find_a_domain"`, `"vet_domain"`, `"compare_tlds"`},
-		2: {"Compare these domain suffixes: com, de."},
+		2: {"Compare these TLDs: com, de."},
 		3: {`"com, de"`, `"com, dev"`},
 		4: {`xn--p1ai`},
 		5: {`whois_lookup`},
