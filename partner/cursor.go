@@ -11,12 +11,12 @@ import (
 	"github.com/namewharf/namewharf/seal"
 )
 
-// A Page says where an answer stands in a longer list.
+// A Page is the paging part of a list answer.
 type Page struct {
 	NextCursor op.NextCursor `json:"next_cursor" jsonschema:"cursor of the next page; null at the end"`
 }
 
-// A list is what cursors are bound to: the party, the name of the list, and its filters.
+// A cursorCodec seals the cursors of one list. A cursor is bound to the party, the list and its filters.
 type cursorCodec struct {
 	keys    *seal.Keys
 	context []byte
@@ -27,7 +27,7 @@ func newCursorCodec(keys *seal.Keys, p credential.Party, name string, filters an
 	return cursorCodec{keys, text}, err
 }
 
-// encode makes a cursor of a position.
+// encode returns the cursor of a position.
 func (l cursorCodec) encode(position any) (op.NextCursor, error) {
 	text, err := json.Marshal(position)
 	if err != nil {
@@ -36,7 +36,7 @@ func (l cursorCodec) encode(position any) (op.NextCursor, error) {
 	return op.NextCursor(base64.RawURLEncoding.EncodeToString(l.keys.Seal(text, l.context))), nil
 }
 
-// decode reads a cursor of the list. It fails with [fault.Validation] on cursor.
+// decode reads the position of a cursor. It fails with [fault.Validation] for a cursor of another list.
 func (l cursorCodec) decode(c op.Cursor, to any) error {
 	sealed, err := base64.RawURLEncoding.DecodeString(string(c))
 	var text []byte

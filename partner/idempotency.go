@@ -45,12 +45,12 @@ func asWrite[In, Out any](def op.Operation[In, Out]) op.Operation[In, Out] {
 	return def
 }
 
-// An answerID names the answer to a request: SHA-256 of its credential, its route and its idempotency key. The zero one
-// names none.
+// An answerID identifies a stored answer: the SHA-256 of credential, route and idempotency key. It is zero for a request
+// without a key.
 type answerID [sha256.Size]byte
 
-// answerID is that of the request. It fails with [fault.MissingIdempotencyKey] where a key is required and there is none,
-// and with [fault.Validation] for one of another form.
+// answerID returns the id of the request's answer. It fails with [fault.MissingIdempotencyKey] if a required key is
+// missing, and with [fault.Validation] for a malformed key.
 func (c *signedRequest) answerID(required bool) (answerID, error) {
 	switch {
 	case len(c.keys) == 0 && !required:
@@ -78,8 +78,8 @@ func (c *signedRequest) answerID(required bool) (answerID, error) {
 	return answerID(h.Sum(nil)), nil
 }
 
-// storedAnswer finds what was answered to the request when it came first; false: nothing is known of it. It fails with
-// [fault.Conflict] where the key came with another body.
+// storedAnswer returns the stored answer to an earlier request with the same key, and whether there is one. It fails with
+// [fault.Conflict] if that request had another body.
 func (c *signedRequest) storedAnswer(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, now time.Time) (op.Answer, bool, error) {
 	if id == (answerID{}) {
 		return op.Answer{}, false, nil
@@ -103,31 +103,31 @@ func (c *signedRequest) storedAnswer(ctx context.Context, tx store.Tx, r op.Repe
 	return a, true, nil
 }
 
-// storeAnswer stores the answer of a request in the transaction of what the request did, but for who bought: that stands in the
-// order alone. It returns the answer as it is given.
+// storeAnswer stores the answer of a request in the transaction of its effect, without the buyers, which are stored with
+// their orders only. It returns the complete answer.
 func (c *signedRequest) storeAnswer(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, out any, now time.Time) (op.Answer, error) {
 	answer, err := encodeAnswer(r, r.Status)(out, nil)
 	if err != nil || id == (answerID{}) {
 		return answer, err
 	}
-	kept := answer.JSON
+	stored := answer.JSON
 	if removeBuyers(out) > 0 {
-		if kept, err = r.Encode(out); err != nil {
+		if stored, err = r.Encode(out); err != nil {
 			return op.Answer{}, fmt.Errorf("encode an answer: %w", err)
 		}
 	}
 	_, err = tx.Exec(ctx, `
 		INSERT INTO partner_answers (id, fingerprint, status, body, created_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
-			body = excluded.body, created_at = excluded.created_at`, // of one that is too old to be found
-		id[:], c.body[:], answer.Status, string(kept), store.Micros(now))
+			body = excluded.body, created_at = excluded.created_at`, // an expired answer is replaced
+		id[:], c.body[:], answer.Status, string(stored), store.Micros(now))
 	if err != nil {
-		return op.Answer{}, fmt.Errorf("keep an answer: %w", err)
+		return op.Answer{}, fmt.Errorf("store an answer: %w", err)
 	}
 	return answer, nil
 }
 
-// Once implements [op.Answers]: what a request does, the keeping of its answer and, last, its events are one transaction.
+// Once implements [op.Answers]. One transaction runs the effect, stores the answer and, last, appends the events.
 func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Context, store.Tx, time.Time) (any, error)) (op.Answer, error) {
 	c, id, err := requestAndAnswerID(ctx, r)
 	if err != nil {
@@ -166,8 +166,8 @@ func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Con
 	return answer, err
 }
 
-// notify makes what was committed show: to the sender of webhooks and, if there are events of orders, to searches of
-// this process. That it fails to is no failure of the request.
+// notify tells the webhook dispatcher and, after changes of orders, the search index of this process about a commit. A
+// failure is reported, and does not fail the request.
 func (a *API) notify(ctx context.Context, p credential.Party, out *wiring.Outbox) {
 	a.events.Wake(wiring.Stream(p))
 	if !out.Orders {
@@ -211,7 +211,7 @@ func (a *API) Rehearse(ctx context.Context, r op.Repeatable, effect func(context
 	return encodeAnswer(r, r.Rehearsed)(effect(ctx))
 }
 
-// encodeAnswer encodes what an effect returns, as an answer of a status.
+// encodeAnswer returns a function that encodes the result of an effect as an answer with a status.
 func encodeAnswer(r op.Repeatable, status int) func(out any, err error) (op.Answer, error) {
 	return func(out any, err error) (op.Answer, error) {
 		if err != nil {
@@ -225,7 +225,7 @@ func encodeAnswer(r op.Repeatable, status int) func(out any, err error) (op.Answ
 	}
 }
 
-// requestAndAnswerID is the signed request that ctx belongs to, and the id of its answer.
+// requestAndAnswerID returns the signed request of ctx and the id of its answer.
 func requestAndAnswerID(ctx context.Context, r op.Repeatable) (*signedRequest, answerID, error) {
 	c := signedRequestFrom(ctx)
 	if c == nil {

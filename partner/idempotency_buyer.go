@@ -10,8 +10,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// orders calls do for each order in an answer, wherever it stands, and returns how many there are. The answer is a
-// pointer.
+// orders calls do for each order at any depth of an answer, and returns their number. The answer is a pointer.
 func orders(answer any, do func(*sale.Order) error) (n int, err error) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
@@ -42,24 +41,24 @@ func orders(answer any, do func(*sale.Order) error) (n int, err error) {
 	return n, err
 }
 
-// removeBuyers takes out of an answer who bought.
+// removeBuyers removes the buyers from the orders of an answer.
 func removeBuyers(answer any) (orderCount int) {
 	n, _ := orders(answer, func(o *sale.Order) error { o.Buyer = sale.Buyer{}; return nil })
 	return n
 }
 
-// restoreBuyers puts back into a kept answer who bought, as the orders say.
-func restoreBuyers(ctx context.Context, tx store.Tx, r op.Repeatable, kept []byte) ([]byte, error) {
-	answer, err := r.Decode(kept)
+// restoreBuyers returns a stored answer with the buyers of its orders, as they are in the database now.
+func restoreBuyers(ctx context.Context, tx store.Tx, r op.Repeatable, stored []byte) ([]byte, error) {
+	answer, err := r.Decode(stored)
 	if err != nil {
-		return nil, fmt.Errorf("decode a kept answer: %w", err)
+		return nil, fmt.Errorf("decode a stored answer: %w", err)
 	}
 	n, err := orders(answer, func(o *sale.Order) error {
 		o.Buyer, err = sale.BuyerOf(ctx, tx, o.PublicID)
 		return err
 	})
 	if err != nil || n == 0 {
-		return kept, err
+		return stored, err
 	}
 	return r.Encode(answer)
 }

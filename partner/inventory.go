@@ -15,24 +15,24 @@ import (
 	"github.com/namewharf/namewharf/partner/credential"
 )
 
-// MaxResults is how many names a search finds at most (section 8 of the contract): there is no bulk export.
+// MaxResults is the maximum number of search results (section 8 of the contract). It prevents bulk export.
 const MaxResults = 5
 
-// inventoryMaxAge is how long an answer about the inventory may be given again, as long as no listing changes.
+// inventoryMaxAge is how long an answer about the inventory may be cached while no listing changes.
 const inventoryMaxAge = time.Minute
 
-// inventory is the market as partners see it. What was sold through this process is not shown as available by it, though
-// the market's index would follow the database a moment later only.
+// inventory brings the market's index up to date after a sale, so that this process does not offer a sold name. Without
+// it the index follows the database with a delay.
 type inventory struct {
 	market *market.Market
 
 	mu      sync.Mutex
-	running *indexUpdate // the one that reads the database now
-	next    *indexUpdate // begins when that one ends
+	running *indexUpdate // reads the database now
+	next    *indexUpdate // starts when running ends
 	wait    sync.WaitGroup
 }
 
-// A refresh brings the index up to the database.
+// A refresh reads the changes of the database into the index.
 type indexUpdate struct {
 	done chan struct{}
 	err  error
@@ -42,8 +42,7 @@ func newInventory(m *market.Market) *inventory { return &inventory{market: m} }
 
 func (i *inventory) close() { i.wait.Wait() }
 
-// changed returns when this process shows what is committed. Calls that come while the index is brought up to the
-// database share the next time that this is done.
+// changed returns when the index includes everything that is committed. Calls during an update share the next one.
 func (i *inventory) changed(ctx context.Context) error {
 	i.mu.Lock()
 	r := i.next
@@ -64,7 +63,7 @@ func (i *inventory) changed(ctx context.Context) error {
 	}
 }
 
-// start starts a refresh. The caller holds i.mu.
+// start starts an update. The caller holds i.mu.
 func (i *inventory) start(r *indexUpdate) {
 	i.running, i.next = r, nil
 	i.wait.Go(func() {
@@ -102,7 +101,7 @@ func (d DomainText) parse(field string) (fqdn.Name, error) {
 	return name, nil
 }
 
-// Query is what to search for.
+// Query is a search text.
 type Query string
 
 // Schema is a bounded text.
@@ -110,19 +109,19 @@ func (Query) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", MinLength: new(2), MaxLength: new(200)}
 }
 
-// A SearchIn asks for names that fit words.
+// A SearchIn is a search for names.
 type SearchIn struct {
 	Q Query `json:"q" jsonschema:"words, a phrase or a name"`
 }
 
-// A SearchOut is the names that fit, best first.
+// A SearchOut is the names that match, best first.
 type SearchOut struct {
 	Query   Query `json:"query"`
 	Count   int   `json:"count"`
 	Results []Hit `json:"results"`
 }
 
-// A Hit is a name that is for sale and fits.
+// A Hit is a name for sale that matches.
 type Hit struct {
 	Domain     string `json:"domain"`
 	TLD        string `json:"tld"`
@@ -132,10 +131,10 @@ type Hit struct {
 	Match      Match  `json:"match"`
 }
 
-// Match says why a name was found.
+// Match is how a name matched.
 type Match market.Match
 
-// Schema is the enumeration of the ways.
+// Schema is the enumeration of the values.
 func (Match) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Enum: []any{string(market.Exact), string(market.Keyword), string(market.Semantic)}}
 }
@@ -145,7 +144,7 @@ type DomainIn struct {
 	Name DomainText `json:"name" jsonschema:"the domain name"`
 }
 
-// A DomainOut is a name that is for sale, with what is known of it.
+// A DomainOut is a name for sale with its details.
 type DomainOut struct {
 	Domain     string    `json:"domain"`
 	Unicode    string    `json:"unicode"`
@@ -157,7 +156,7 @@ type DomainOut struct {
 	Metadata   Metadata  `json:"metadata"`
 }
 
-// Metadata is what a name is made of, and what its seller says.
+// Metadata describes a name: its parts, and the seller's description.
 type Metadata struct {
 	Length      int      `json:"length" jsonschema:"characters before the suffix"`
 	Words       []string `json:"words" jsonschema:"the words that it is made of"`
@@ -171,7 +170,7 @@ type PriceIn struct {
 	Domain DomainText `json:"domain" jsonschema:"the domain name"`
 }
 
-// An AvailabilityOut says whether a name can be bought here, and for what.
+// An AvailabilityOut says whether a name can be bought here, and at what price.
 type AvailabilityOut struct {
 	Domain     string `json:"domain"`
 	Available  bool   `json:"available"`
@@ -179,7 +178,7 @@ type AvailabilityOut struct {
 	Currency   string `json:"currency,omitzero"`
 }
 
-// A PricingOut is what a name costs.
+// A PricingOut is the price of a name.
 type PricingOut struct {
 	Domain          string `json:"domain"`
 	BuyNowCents     int64  `json:"buy_now_cents"`
@@ -187,7 +186,7 @@ type PricingOut struct {
 	Currency        string `json:"currency"`
 }
 
-// inventoryCache lets answers about an environment's inventory be given again until it changes.
+// inventoryCache caches answers about an environment's inventory until a listing changes.
 func inventoryCache[In, Out any](a *API) *op.Cache[In, Out] {
 	return &op.Cache[In, Out]{
 		For:   func(In, Out) time.Duration { return inventoryMaxAge },
@@ -289,7 +288,7 @@ func (a *API) pricing() op.Operation[PriceIn, PricingOut] {
 	}
 }
 
-// listing finds a name that is for sale.
+// listing returns the listing of a name that is for sale.
 func (a *API) listing(ctx context.Context, field string, text DomainText) (market.Listing, error) {
 	name, err := text.parse(field)
 	if err != nil {
@@ -298,6 +297,7 @@ func (a *API) listing(ctx context.Context, field string, text DomainText) (marke
 	return a.cfg.Market.Listing(ctx, party(ctx).Environment, name)
 }
 
+// tldOf returns the public suffix of a name.
 func (a *API) tldOf(name fqdn.Name) string {
 	suffix, _ := a.cfg.Suffixes.Of(name)
 	return suffix.String()

@@ -24,7 +24,7 @@ func (Cents) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "integer", Minimum: new(1.0), Maximum: new(float64(money.MaxCents))}
 }
 
-// Text is a text that says something.
+// Text is a non-empty text.
 type Text string
 
 // Schema is a bounded text.
@@ -32,7 +32,7 @@ func (Text) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", MinLength: new(1), MaxLength: new(sale.MaxURL)}
 }
 
-// A QuoteIn asks for a price that holds.
+// A QuoteIn asks for a quote, which locks a price.
 type QuoteIn struct {
 	Domain DomainText `json:"domain" jsonschema:"the name to be sold"`
 }
@@ -60,7 +60,7 @@ func (a *API) createQuote() op.Operation[QuoteIn, sale.Quote] {
 	})
 }
 
-// An OrderIn says what was sold: a quote, or a name and its price.
+// An OrderIn is a sale: by a quote, or by name and price.
 type OrderIn struct {
 	QuoteID            Text       `json:"quote_id,omitzero" jsonschema:"from POST /quotes; this, or domain and expected_price"`
 	Domain             DomainText `json:"domain,omitzero" jsonschema:"the name being sold"`
@@ -100,7 +100,7 @@ func (a *API) placeOrder(ctx context.Context, tx store.Tx, in OrderIn, now time.
 	return a.sales.Place(ctx, tx, wiring.Seller(party(ctx)), in.request(), now)
 }
 
-// dryRunOrder is a dry run.
+// dryRunOrder validates an order and records nothing.
 func (a *API) dryRunOrder(ctx context.Context, in OrderIn) (sale.Order, error) {
 	p := party(ctx)
 	now, err := a.time(ctx, p)
@@ -129,7 +129,7 @@ func (a *API) getOrder() op.Operation[OrderID, sale.Order] {
 	}
 }
 
-// DateOrTime is a date, which stands for its beginning in UTC, or a date and time.
+// DateOrTime is a date, meaning 00:00 UTC of it, or an RFC 3339 time.
 type DateOrTime string
 
 // Schema is a bounded text.
@@ -149,7 +149,7 @@ func (m DateOrTime) parse(field string) (time.Time, error) {
 	return time.Time{}, fault.Invalid(field, "must be a date such as 2026-11-21 or a time such as 2026-11-21T08:00:00Z")
 }
 
-// PageLimit is how much a page holds.
+// PageLimit is the maximum number of items on a page.
 type PageLimit int
 
 // Schema is a bounded integer.
@@ -228,13 +228,13 @@ func (in OrdersIn) filter() (f sale.Filter, err error) {
 	return f, err
 }
 
-// A RefundIn asks for a sale to be undone.
+// A RefundIn asks for a refund.
 type RefundIn struct {
 	OrderID Text   `json:"order_id" jsonschema:"public_id of the order"`
 	Reason  Reason `json:"reason,omitzero" jsonschema:"why, in the partner's words"`
 }
 
-// Reason says why.
+// Reason is a free text.
 type Reason string
 
 // Schema is a bounded text.

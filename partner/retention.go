@@ -6,7 +6,7 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// Retention says how long the rows of this package's tables live.
+// Retention returns the rules by which rows of this package's tables are deleted.
 func Retention() []sweep.Rule {
 	return []sweep.Rule{
 		{Table: "partners", Kept: "for ever: one row for each partner"},

@@ -17,13 +17,13 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Bounds of the test clock.
+// Limits of the test clock.
 const (
-	maxStep  = 366 * 24 * time.Hour      // at once
-	maxAhead = 50 * 366 * 24 * time.Hour // in all
+	maxStep  = 366 * 24 * time.Hour      // of one request
+	maxAhead = 50 * 366 * 24 * time.Hour // of all requests together
 )
 
-// Seconds is how far to go.
+// Seconds is a step of the test clock.
 type Seconds int64
 
 // Schema is a bounded integer.
@@ -36,13 +36,13 @@ type ClockIn struct {
 	AdvanceSeconds Seconds `json:"advance_seconds" jsonschema:"how far to move the clock on; it never goes back"`
 }
 
-// A ClockOut is what the test clock shows.
+// A ClockOut is the time of the test clock.
 type ClockOut struct {
 	Now          time.Time `json:"now"`
 	AheadSeconds int64     `json:"ahead_seconds" jsonschema:"how far it is ahead of the real one"`
 }
 
-// inSandbox hides the sandbox's own operations from everybody else.
+// inSandbox returns the party of a sandbox request. It fails with [fault.NotFound] outside the sandbox.
 func inSandbox(ctx context.Context) (credential.Party, error) {
 	p := party(ctx)
 	if p.Environment != market.Sandbox {
@@ -69,7 +69,7 @@ func (a *API) advanceClock() op.Operation[ClockIn, ClockOut] {
 	})
 }
 
-// advance moves the clock of a party, which shows now.
+// advance moves the clock of a party from now on by a duration.
 func (a *API) advance(ctx context.Context, tx store.Tx, p credential.Party, now time.Time, by time.Duration) (ClockOut, error) {
 	var ahead int64
 	err := tx.QueryRow(ctx, `
@@ -91,23 +91,23 @@ func (a *API) advance(ctx context.Context, tx store.Tx, p credential.Party, now 
 	return ClockOut{Now: now.Add(by).UTC().Truncate(time.Microsecond), AheadSeconds: ahead / time.Second.Microseconds()}, nil
 }
 
-// A Play is what the operator would do.
+// A Play is an operator's action that a partner runs on its own sandbox order.
 type SandboxAction string
 
-// The plays.
+// The sandbox actions.
 const (
-	SandboxAdvance SandboxAction = "advance" // one state on
+	SandboxAdvance SandboxAction = "advance" // to the next state
 	SandboxHold    SandboxAction = "hold"
 	SandboxClear   SandboxAction = "clear"
-	SandboxFail    SandboxAction = "fail" // cancels
+	SandboxFail    SandboxAction = "fail" // cancels the order
 )
 
-// Schema is the enumeration of the plays.
+// Schema is the enumeration of the actions.
 func (SandboxAction) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Enum: []any{string(SandboxAdvance), string(SandboxHold), string(SandboxClear), string(SandboxFail)}}
 }
 
-// A SandboxActionIn names an order and what to do with it.
+// A SandboxActionIn names an order and an action on it.
 type SandboxActionIn struct {
 	PublicID Text          `json:"public_id" jsonschema:"the order's id"`
 	Action   SandboxAction `json:"play"`
@@ -140,7 +140,7 @@ func (a *API) sandboxTransition() op.Operation[SandboxActionIn, sale.Order] {
 	})
 }
 
-// transition is what a play does to an order as it stands.
+// transition returns the transition that an action triggers in the order's current state.
 func (p SandboxAction) transition(o sale.Order) (sale.Action, error) {
 	switch p {
 	case SandboxHold:

@@ -16,22 +16,22 @@ import (
 // A call is a request whose signature holds.
 type signedRequest struct {
 	*credential.Credential
-	scope   string            // of idempotency keys: the route that was found, with what its wildcards stand for
+	scope   string            // of idempotency keys: the matched route with the values of its wildcards
 	body    [sha256.Size]byte // digest
-	keys    []string          // Idempotency-Key, as often as it is given
+	keys    []string          // all values of Idempotency-Key
 	nonce   string
 	expires int64 // the last second, Unix time, in which the request is valid
 }
 
 type signedRequestKey struct{}
 
-// signedRequestFrom is the signed request that ctx belongs to.
+// signedRequestFrom returns the signed request of ctx, nil if there is none.
 func signedRequestFrom(ctx context.Context) *signedRequest {
 	c, _ := ctx.Value(signedRequestKey{}).(*signedRequest)
 	return c
 }
 
-// party is who signed the request that ctx belongs to; nobody elsewhere.
+// party returns the party that signed the request of ctx, zero if there is none.
 func party(ctx context.Context) credential.Party {
 	if c := signedRequestFrom(ctx); c != nil {
 		return c.Party
@@ -39,11 +39,10 @@ func party(ctx context.Context) credential.Party {
 	return credential.Party{}
 }
 
-// Verify holds a request against its signature: are the headers there, is the timestamp near, is the key good, and only
-// then, with the SHA-256 of the body, did its secret sign. A body is asked for whether the key is good or not, so that
-// neither the answer nor its time tells; keep is true where the key is. It returns the context in which the request
-// goes on for its caller. Errors are those of section 7 of the contract, as far as they come before the signature
-// holds, and those of body.
+// Verify checks the signature of a request: first the headers, the timestamp and the key, then, with the SHA-256 of the
+// body, the signature. It calls body for unknown keys too, so that neither the answer nor its timing reveals whether a key
+// exists; keep is true for an active key. Verify returns the context for the rest of the request. It fails with the errors
+// of section 7 of the contract up to invalid_signature, and with those of body.
 func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, error)) (context.Context, error) {
 	signed, err := signature.Parse(r, a.cfg.Now())
 	if err != nil {
@@ -72,8 +71,8 @@ func (a *API) Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, e
 	return context.WithValue(op.WithCaller(r.Context(), found.Caller), signedRequestKey{}, c), nil
 }
 
-// scopeOf is the scope of a request's idempotency keys: its route and what the wildcards stand for. However the path was
-// written, with escapes or without, it is one scope. Where no route was found there is nothing to repeat.
+// scopeOf returns the scope of a request's idempotency keys: its route and the values of the wildcards. All spellings of a
+// path, with escapes or without, have the same scope.
 func scopeOf(r *http.Request) string {
 	scope := []byte(r.Method)
 	pattern := r.Pattern
@@ -90,8 +89,8 @@ func scopeOf(r *http.Request) string {
 	}
 }
 
-// errSignature says the same of an unknown key, of a revoked one and of a wrong secret. In the sandbox it shows what
-// should have been signed; whether the key exists makes no difference there either.
+// errSignature is the same error for an unknown key, a revoked one and a wrong secret. For a key id of the sandbox, which
+// need not exist, it contains the canonical string.
 func errSignature(keyID, canonical string) error {
 	err := fault.New(fault.InvalidSignature, "the signature does not match, or the key is not active").
 		WithHint("compare the method, path, query, headers and body that you sign, byte by byte, with those that you send")

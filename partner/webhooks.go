@@ -13,7 +13,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// EventsIn asks for events.
+// EventsIn asks for a page of events.
 type EventsIn struct {
 	AfterID Text      `json:"after_id,omitzero" jsonschema:"only events after this one; next_cursor of the page before"`
 	Limit   PageLimit `json:"limit,omitzero" jsonschema:"events a page; 50 when left out"`
@@ -25,7 +25,7 @@ type EventsOut struct {
 	NextCursor op.NextCursor `json:"next_cursor" jsonschema:"after_id of the next page; null when there is nothing more"`
 }
 
-// An Event is something that happened to what is the partner's.
+// An Event is an event of the partner.
 type Event struct {
 	ID        string    `json:"id"`
 	Type      string    `json:"type"`
@@ -57,7 +57,7 @@ func (a *API) listEvents() op.Operation[EventsIn, EventsOut] {
 	}
 }
 
-// Secret is what signs webhooks.
+// Secret is the key that signs webhooks.
 type Secret string
 
 // Schema is a bounded text.
@@ -65,13 +65,13 @@ func (Secret) Schema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", MinLength: new(event.MinSecret), MaxLength: new(event.MaxSecret)}
 }
 
-// A WebhookIn says where events go.
+// A WebhookIn is the address and the secret of the webhook.
 type WebhookIn struct {
 	URL    Text   `json:"url" jsonschema:"https address that takes the events"`
 	Secret Secret `json:"secret" jsonschema:"signs every delivery; it is never shown again"`
 }
 
-// NoInput asks for nothing more.
+// NoInput is the input of an operation without parameters.
 type NoInput struct{}
 
 func (a *API) putWebhook() op.Operation[WebhookIn, event.Endpoint] {
@@ -120,7 +120,7 @@ func (a *API) deleteWebhook() op.Operation[NoInput, event.Endpoint] {
 	}
 }
 
-// A TestOut is the event of a test.
+// A TestOut is the test event that was sent.
 type TestOut struct {
 	EventID   string `json:"event_id"`
 	EventType string `json:"event_type"`
@@ -153,7 +153,7 @@ type DeliveriesIn struct {
 	Cursor op.Cursor      `json:"cursor,omitzero" jsonschema:"next_cursor of the page before"`
 }
 
-// DeliveryStatus says how far a delivery is.
+// DeliveryStatus is the state of a delivery.
 type DeliveryStatus event.Status
 
 // Schema is the enumeration of the states.

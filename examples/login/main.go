@@ -1,5 +1,5 @@
-// Command login is an example: it signs a person in at a public API, through their browser, and prints what names are
-// offered for there. The sign-in is stored until the user signs out.
+// Command login is an example: it signs a user in to a public API through the browser, and prints the prices of names for
+// sale. The sign-in is stored until the user signs out.
 //
 //	go run ./examples/login -api http://localhost:8080 brewhaven.com
 //	go run ./examples/login -api http://localhost:8080 -sign-out

@@ -5,14 +5,14 @@
 set -euo pipefail
 export LC_ALL=C # bytes, not characters
 
-# What one side of a key=value means, as hexadecimal bytes: these sort as the bytes do.
+# Percent-decodes one side of key=value to hexadecimal, which sorts in the order of the bytes.
 bytes() {
 	local s=${1//+/ }
 	s=${s//\\/%5C}
 	printf %b "${s//%/\\x}" | od -An -v -tx1 | tr -d ' \n'
 }
 
-# The same, percent-encoded.
+# Percent-encodes hexadecimal bytes.
 encoded() {
 	local hex=$1 byte
 	while [ -n "$hex" ]; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Takes webhooks: node verify.mjs [PORT]. NAMEWHARF_WEBHOOK_SECRET is the secret with which the webhook was registered.
+// Receives webhooks: node verify.mjs [PORT]. NAMEWHARF_WEBHOOK_SECRET is the secret with which the webhook was registered.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -8,10 +8,10 @@ const secret = process.env.NAMEWHARF_WEBHOOK_SECRET;
 const hmac = (key, ...parts) => parts.reduce((mac, part) => mac.update(part), createHmac("sha256", key));
 const equal = (a, b) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 
-// X-Service-Signature: of the body.
+// X-Service-Signature covers the body.
 const byService = (signature, body) => equal(hmac(secret, body).digest("hex"), Buffer.from(signature));
 
-// webhook-signature: of the time as well, so that what was overheard is of no use later.
+// webhook-signature covers the timestamp too and so prevents replays.
 function byStandard(id, timestamp, signatures, body) {
   if (!/^\d+$/.test(timestamp) || Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return false;
   const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
@@ -29,7 +29,7 @@ const server = createServer(async (request, response) => {
     byStandard(get("webhook-id"), get("webhook-timestamp"), get("webhook-signature"), body);
   if (good) {
     const event = JSON.parse(body);
-    // Keep the event under its id, which may come twice, and act on it after the answer.
+    // Store the event by its id, which may arrive twice, and process it after the answer.
     console.log(event.type, event.id);
   }
   response.writeHead(good ? 200 : 401).end();

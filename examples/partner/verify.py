@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes webhooks: python3 verify.py [PORT]. NAMEWHARF_WEBHOOK_SECRET is the secret with which the webhook was registered."""
+"""Receives webhooks: python3 verify.py [PORT]. NAMEWHARF_WEBHOOK_SECRET is the secret with which the webhook was registered."""
 
 import base64
 import hashlib
@@ -14,13 +14,13 @@ SECRET = os.environ["NAMEWHARF_WEBHOOK_SECRET"]
 
 
 def by_service(signature: str, body: bytes) -> bool:
-    """X-Service-Signature: of the body."""
+    """Verifies X-Service-Signature, which covers the body."""
     want = hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
     return hmac.compare_digest(want.encode(), signature.encode())
 
 
 def by_standard(event_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
-    """webhook-signature: of the time as well, so that what was overheard is of no use later."""
+    """Verifies webhook-signature, which covers the timestamp too and so prevents replays."""
     if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > 300:
         return False
     key = base64.b64decode(SECRET[6:]) if SECRET.startswith("whsec_") else SECRET.encode()
@@ -31,7 +31,7 @@ def by_standard(event_id: str, timestamp: str, signatures: str, body: bytes) -> 
 
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 10  # of a sender that does not go on
+    timeout = 10  # seconds, for a sender that stalls
 
     def do_POST(self) -> None:
         body = self.rfile.read(min(int(self.headers.get("Content-Length", 0)), 1 << 20))
@@ -41,7 +41,7 @@ class Receiver(BaseHTTPRequestHandler):
         )
         if good:
             event = json.loads(body)
-            # Keep the event under its id, which may come twice, and act on it after the answer.
+            # Store the event by its id, which may arrive twice, and process it after the answer.
             print(event["type"], event["id"], flush=True)
         self.send_response(200 if good else 401)
         self.send_header("Content-Length", "0")

@@ -1,5 +1,5 @@
-// Package loadgen is a partner's back end that asks a lot. Its lines speak as little HTTP as they must, so that a load costs
-// little beside the server that bears it.
+// Package loadgen generates load on the partner API. It speaks a minimum of HTTP, so that the load costs little on the
+// machine of the server under test.
 package loadgen
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/namewharf/namewharf/partner/signature"
 )
 
-// Root is where the partner API is.
+// Root is the path of the partner API.
 const Root = "/api/partner/v1"
 
-// A Line is one connection to a server, on which one goroutine at a time signs requests and reads what is answered.
+// A Line is a connection to a server. One goroutine at a time sends signed requests and reads the responses.
 type Conn struct {
 	by   signature.Credential
 	conn net.Conn
@@ -31,17 +31,17 @@ type Conn struct {
 	body []byte
 }
 
-// An Answer is what came back.
+// An Answer is the server's response.
 type Response struct {
 	Status   int
-	Replayed bool   // it is that of an earlier request
-	Body     []byte // until the next request on the line
+	Replayed bool   // the stored answer to an earlier request
+	Body     []byte // valid until the next request on the connection
 }
 
-// timeout is how long a server may take for one answer.
+// timeout limits one request.
 const timeout = 30 * time.Second
 
-// Dial connects to a server, on whose address requests are signed with a credential.
+// Dial connects to a server. Requests are signed with the credential.
 func Dial(address string, by signature.Credential) (*Conn, error) {
 	conn, err := net.DialTimeout("tcp", address, timeout)
 	if err != nil {
@@ -53,9 +53,9 @@ func Dial(address string, by signature.Credential) (*Conn, error) {
 // Close ends the connection.
 func (l *Conn) Close() error { return l.conn.Close() }
 
-// Do signs and sends a request, with a fresh nonce, and reads the answer. The target is a path with a query in canonical
-// form; a request without a body has no key either. After an error the line is of no use, and whether the request took
-// effect is not known.
+// Do signs and sends a request with a fresh nonce, and reads the response. The target is a path with a query in canonical
+// form; body and idempotency key may be empty. After an error the connection is unusable, and the request may have taken
+// effect.
 func (l *Conn) Do(method, target, body, key string) (Response, error) {
 	var err error
 	if l.out, err = AppendRequest(l.out[:0], l.by, method, target, body, key); err != nil {
@@ -64,7 +64,7 @@ func (l *Conn) Do(method, target, body, key string) (Response, error) {
 	return l.Send(l.out)
 }
 
-// AppendRequest appends a signed request as it stands on the wire, for [Line.Send].
+// AppendRequest appends the bytes of a signed request, for [Conn.Send].
 func AppendRequest(to []byte, by signature.Credential, method, target, body, key string) ([]byte, error) {
 	var raw [16]byte
 	rand.Read(raw[:]) // never fails
@@ -89,7 +89,7 @@ func AppendRequest(to []byte, by signature.Credential, method, target, body, key
 	return append(append(to, "\r\n"...), body...), nil
 }
 
-// Send sends a request as it is and reads the answer.
+// Send sends the bytes of a request and reads the response.
 func (l *Conn) Send(request []byte) (Response, error) {
 	if err := l.conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return Response{}, err

@@ -43,7 +43,7 @@ func TestSign(t *testing.T) {
 			t.Errorf("%q: got %q, want an error", target, s.Target)
 		}
 	}
-	// One whose signature is known.
+	// A request with a known signature.
 	s, err := by.Sign(Request{
 		Method: "GET", Target: "/api/partner/v1/domains/search?q=wallet", Timestamp: "1760000000", Nonce: "3f2c1a9e-6f0b-4c55-9d6e-0f1a2b3c4d5e",
 	}, now)
@@ -189,7 +189,7 @@ func TestReceiverPlaysASlowOne(t *testing.T) {
 	})
 }
 
-// A receiver ends at once, though somebody waits for an answer.
+// A receiver ends at once, although a sender waits for an answer.
 func TestReceiverEnds(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
@@ -287,7 +287,7 @@ func TestRegister(t *testing.T) {
 	if err := remove(t.Context()); err != nil {
 		t.Errorf("removed twice: %v", err)
 	}
-	// One that ended without removing itself is replaced, and does not remove its successor.
+	// A webhook left behind on this machine is replaced, and a removal leaves a later webhook alone.
 	for _, address := range []string{"http://localhost:9002", "http://[::1]:9003"} {
 		s.webhook = address
 		remove, err := c.Register(t.Context(), mine, secret)
@@ -300,7 +300,7 @@ func TestRegister(t *testing.T) {
 			t.Errorf("of another by now: got %q, %v", s.webhook, err)
 		}
 	}
-	// One that somebody relies on is not.
+	// A webhook of another host is not replaced.
 	if _, err := c.Register(t.Context(), mine, secret); err == nil || s.webhook != theirs || !strings.Contains(err.Error(), theirs) {
 		t.Errorf("over %s: got %q, %v; want an error", theirs, s.webhook, err)
 	}
@@ -328,7 +328,7 @@ func TestNewClientRefuses(t *testing.T) {
 	}
 }
 
-// An answer that is no error of ours is told by its status.
+// A response that is not an error of the service is described by its status.
 func TestErrOfAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

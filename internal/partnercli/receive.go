@@ -16,10 +16,10 @@ import (
 	"github.com/namewharf/namewharf/event"
 )
 
-// A Receiver takes webhooks: it holds each against its signatures, tells of it, and answers.
+// A Receiver receives webhooks: it verifies the signatures, reports the delivery and answers.
 type Receiver struct {
-	Secret     string           // with which the webhook was registered
-	Status     int              // what is answered; 0: 200 to what is genuine, 401 to anything else
+	Secret     string           // of the webhook
+	Status     int              // of all answers; 0: 200 for a genuine delivery, else 401
 	Delay      time.Duration    // before the answer
 	OnDelivery func(Delivery)   // called for one delivery at a time
 	Now        func() time.Time // nil: time.Now
@@ -27,7 +27,7 @@ type Receiver struct {
 	mu sync.Mutex
 }
 
-// A Delivery is what came in.
+// A Delivery is a received webhook.
 type Delivery struct {
 	At       time.Time       `json:"at"`
 	EventID  string          `json:"event_id"`
@@ -39,13 +39,13 @@ type Delivery struct {
 	Event    json.RawMessage `json:"event,omitzero"` // the body, where it is JSON
 }
 
-// Genuine reports whether who sent it knows the secret. While a secret is being replaced, what still knows the one before
-// is told by the header for that alone.
+// Genuine reports whether the sender knows the secret. During a rotation of the secret, X-Service-Signature-Previous alone
+// proves that a receiver's old secret is still valid.
 func (d Delivery) Genuine() bool {
 	return d.Service == Good && d.Standard == Good || d.Service == Previous
 }
 
-// A Verdict is what a signature is worth.
+// A Verdict is the result of verifying a signature.
 type Verdict string
 
 // The verdicts.
@@ -54,18 +54,18 @@ const (
 	Previous Verdict = "previous" // good by X-Service-Signature-Previous: the secret has been replaced
 	Missing  Verdict = "missing"
 	Wrong    Verdict = "wrong"
-	Stale    Verdict = "stale" // good, but of another time
+	Stale    Verdict = "stale" // good, but the timestamp is too far from the clock
 )
 
-// Limits of what is taken.
+// Limits of the receiver.
 const (
 	maxBody         = 1 << 20
 	readTimeout     = 10 * time.Second
-	clockSkew       = 5 * time.Minute // as libraries of Standard Webhooks have it
+	clockSkew       = 5 * time.Minute // as in the libraries of Standard Webhooks
 	shutdownTimeout = 2 * time.Second
 )
 
-// Serve takes webhooks until ctx ends. It closes the listener.
+// Serve receives webhooks until ctx ends. It closes the listener.
 func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,7 +101,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	d := r.verify(req.Header, body)
 	select {
 	case <-time.After(r.Delay):
-	case <-req.Context().Done(): // nobody waits for the answer
+	case <-req.Context().Done(): // the sender has given up
 	}
 	r.mu.Lock()
 	r.OnDelivery(d)
@@ -109,7 +109,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(d.Answered)
 }
 
-// verify says what a delivery is and what it is answered.
+// verify verifies a delivery and chooses the status of the answer.
 func (r *Receiver) verify(h http.Header, body []byte) Delivery {
 	at := time.Now()
 	if r.Now != nil {
@@ -119,7 +119,7 @@ func (r *Receiver) verify(h http.Header, body []byte) Delivery {
 		At: at.UTC().Truncate(time.Millisecond), EventID: h.Get("X-Service-Event-Id"), Type: h.Get("X-Service-Event-Type"),
 		Service: r.verifyService(h, body), Standard: r.verifyStandard(h, body, at), Answered: r.Status,
 	}
-	d.Attempt, _ = strconv.Atoi(h.Get("X-Service-Delivery-Attempt")) // 0 where it does not say
+	d.Attempt, _ = strconv.Atoi(h.Get("X-Service-Delivery-Attempt")) // 0 without the header
 	if json.Valid(body) {
 		d.Event = body
 	}
@@ -132,7 +132,7 @@ func (r *Receiver) verify(h http.Header, body []byte) Delivery {
 	return d
 }
 
-// verifyService judges X-Service-Signature (section 6.1 of the contract).
+// verifyService verifies X-Service-Signature (section 6.1 of the contract).
 func (r *Receiver) verifyService(h http.Header, body []byte) Verdict {
 	want, given := event.Signature(r.Secret, body), h.Get("X-Service-Signature")
 	switch {
@@ -146,7 +146,7 @@ func (r *Receiver) verifyService(h http.Header, body []byte) Verdict {
 	return Wrong
 }
 
-// verifyStandard judges webhook-signature (Standard Webhooks 1.0), which may hold several.
+// verifyStandard verifies webhook-signature (Standard Webhooks 1.0), which may contain several signatures.
 func (r *Receiver) verifyStandard(h http.Header, body []byte, now time.Time) Verdict {
 	given := h.Get("Webhook-Signature")
 	if given == "" {

@@ -1,5 +1,5 @@
-// Package partnercli is the terminal of an engineer who builds on the partner API: it signs requests, sends them, and
-// takes webhooks.
+// Package partnercli is a client of the partner API for the command line: it signs and sends requests, and receives
+// webhooks.
 package partnercli
 
 import (
@@ -24,17 +24,17 @@ import (
 // A Credential signs requests.
 type Credential struct{ KeyID, Secret string }
 
-// A Request is what is to be signed.
+// A Request is a request to sign.
 type Request struct {
 	Method         string
 	Target         string // path and query, e.g. /api/partner/v1/orders?limit=5
 	Body           []byte // JSON; empty: none
 	IdempotencyKey string // empty: none
 
-	Timestamp, Nonce string // empty: the time, and a random UUID
+	Timestamp, Nonce string // empty: the current time, and a random UUID
 }
 
-// A Signed is a request that can be sent, once.
+// A Signed is a signed request. It can be sent once, because its nonce is used then.
 type Signed struct {
 	Method    string
 	Target    string // with the query as it is signed
@@ -43,11 +43,11 @@ type Signed struct {
 	Canonical string // the text that is signed
 }
 
-// A Header is one of a request.
+// A Header is a header field of a request.
 type Header struct{ Name, Value string }
 
-// Sign signs a request. Characters of the target that a request line cannot hold are percent-encoded. It fails where the
-// target is no path, or its query is not well formed.
+// Sign signs a request. It percent-encodes characters of the target that a request line cannot contain. It fails if the
+// target is not a path, or its query is malformed.
 func (c Credential) Sign(r Request, now time.Time) (Signed, error) {
 	u, err := url.Parse("http://host" + r.Target)
 	if err != nil || !strings.HasPrefix(r.Target, "/") || strings.Contains(r.Target, "#") {
@@ -89,7 +89,7 @@ func (c Credential) Sign(r Request, now time.Time) (Signed, error) {
 	return s, nil
 }
 
-// Curl is the request as a command of a POSIX shell.
+// Curl returns a shell command that sends the request.
 func (s Signed) Curl(base string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "curl --globoff --path-as-is -X %s %s", shellQuote(s.Method), shellQuote(base+s.Target))
@@ -102,7 +102,7 @@ func (s Signed) Curl(base string) string {
 	return b.String()
 }
 
-// shellQuote is one word of a shell.
+// shellQuote quotes a word for a POSIX shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // A Client sends signed requests.
@@ -124,11 +124,11 @@ func NewClient(base string, by Credential) (*Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("must be an http or https URL such as https://names.example")
 	}
-	noRedirects := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a signature is for one path
+	noRedirects := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a signature is valid for one path
 	return &Client{strings.TrimSuffix(base, "/"), by, &http.Client{Timeout: requestTimeout, CheckRedirect: noRedirects}}, nil
 }
 
-// An Answer is what came back.
+// An Answer is the service's response.
 type Response struct {
 	Status int
 	Header http.Header

@@ -13,8 +13,8 @@ import (
 
 const webhooks = "/api/partner/webhooks"
 
-// Register makes an address the partner's webhook, and returns what removes it again. It refuses to replace a webhook that
-// somebody may rely on, which is every one at another host than this: its secret could not be put back.
+// Register registers an address as the partner's webhook, and returns a function that removes it. It fails rather than
+// replace a webhook of another host, whose secret it could not restore.
 func (c *Client) Register(ctx context.Context, address, secret string) (remove func(context.Context) error, err error) {
 	was, err := c.webhook(ctx)
 	if err != nil {
@@ -32,14 +32,14 @@ func (c *Client) Register(ctx context.Context, address, secret string) (remove f
 	}
 	return func(ctx context.Context) error {
 		is, err := c.webhook(ctx)
-		if err != nil || is.URL != address { // gone, or another's by now
+		if err != nil || is.URL != address { // removed or replaced meanwhile
 			return err
 		}
 		return c.doJSON(ctx, http.MethodDelete, webhooks, nil, &event.Endpoint{})
 	}, nil
 }
 
-// webhook is the one that the partner has, zero where there is none.
+// webhook returns the partner's webhook, zero if there is none.
 func (c *Client) webhook(ctx context.Context) (e event.Endpoint, err error) {
 	a, err := c.Do(ctx, Request{Method: http.MethodGet, Target: webhooks})
 	if err != nil || a.Status == http.StatusNotFound {
@@ -52,7 +52,7 @@ func (c *Client) webhook(ctx context.Context) (e event.Endpoint, err error) {
 	return e, err
 }
 
-// onLoopback reports whether an address is at this very machine.
+// onLoopback reports whether a URL names this machine.
 func onLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -62,8 +62,7 @@ func onLoopback(address string) bool {
 	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// Trigger has a test event sent, and returns its delivery when there was an attempt, or as it is when that takes longer
-// than a receiver may.
+// Trigger sends a test event and returns its delivery after the first attempt, or without one after [pollIntervals].
 func (c *Client) Trigger(ctx context.Context) (event.Delivery, error) {
 	var sent struct {
 		EventID string `json:"event_id"`
@@ -90,5 +89,5 @@ func (c *Client) Trigger(ctx context.Context) (event.Delivery, error) {
 	return event.Delivery{EventID: sent.EventID, EventType: event.TestType, Status: event.Pending}, nil
 }
 
-// pollIntervals are those between looks at a delivery; together they are longer than an attempt takes.
+// pollIntervals are the waits between polls of a delivery. Their sum is longer than an attempt may take.
 var pollIntervals = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second}

@@ -1,5 +1,5 @@
-// Package retention is how long the rows of all tables live, for every program alike: the rules of the packages that own
-// them, the flags that change them, and what Prometheus is told about it.
+// Package retention deletes expired rows of all tables, in every program: it combines the rules of the packages that own
+// the tables, the flags that change them, and the metrics.
 package retention
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// Settings are the flags that say how long rows live. Fill them by [Flags].
+// Settings are the retention flags. [Flags] defines them.
 type Settings struct {
 	Events, Deliveries, Audit, Log, Listings, Buyers *settings.Duration
 }
@@ -48,7 +48,7 @@ func Flags(fs *flag.FlagSet) *Settings {
 	}
 }
 
-// Rules are those of all tables.
+// Rules returns the rules of all tables.
 func (s *Settings) Rules() []sweep.Rule {
 	var rules []sweep.Rule
 	for _, more := range [][]sweep.Rule{
@@ -69,8 +69,8 @@ func (s *Settings) Rules() []sweep.Rule {
 	return rules
 }
 
-// Start removes rows by the rules, and by more that need what only a running program has, until the function it returns is
-// called, which waits for it. A nil registerer is told nothing.
+// Start deletes rows by the rules, and by more rules of the program, until the returned function is called, which waits for
+// the end. A nil registerer gets no metrics.
 func (s *Settings) Start(ctx context.Context, db *store.DB, metrics prometheus.Registerer, log *slog.Logger, more ...sweep.Rule) (stop func()) {
 	cfg := sweep.Config{DB: db, Rules: append(s.Rules(), more...), Logger: log}
 	if metrics != nil {
@@ -82,7 +82,7 @@ func (s *Settings) Start(ctx context.Context, db *store.DB, metrics prometheus.R
 	return func() { cancel(); running.Wait() }
 }
 
-// gauges are what Prometheus is told.
+// gauges are the metrics for Prometheus.
 type gauges struct {
 	removed *prometheus.CounterVec
 	overdue *prometheus.GaugeVec

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A Duration is a flag of a time above zero, such as 90d, 36h or 1d12h: days, and what Go calls a duration.
+// A Duration is a flag of a positive duration such as 90d, 36h or 1d12h: days, then a Go duration.
 type Duration struct {
 	time.Duration
 	least time.Duration
 }
 
-// DurationOf defines a [Duration] flag with its default and the least that it may be; 0: anything above zero.
+// DurationOf defines a [Duration] flag with its default and its minimum; 0: any positive duration.
 func DurationOf(fs *flag.FlagSet, name string, value, least time.Duration, usage string) *Duration {
 	d := &Duration{value, least}
 	fs.Var(d, name, usage)
@@ -34,7 +34,7 @@ func (d *Duration) String() string {
 
 var errDuration = errors.New("must be a time above zero such as 90d, 36h or 30m")
 
-// Set takes days, a Go duration, or days and a Go duration behind them.
+// Set parses days, a Go duration, or days followed by a Go duration.
 func (d *Duration) Set(s string) error {
 	var sum time.Duration
 	days, rest, found := strings.Cut(s, "d")

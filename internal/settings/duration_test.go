@@ -23,7 +23,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// What is printed of a duration is read as the same.
+// Parsing a printed duration returns the same duration.
 func FuzzDuration(f *testing.F) {
 	for _, seed := range []string{"400d", "1d12h", "36h", "1h0m0.5s", "x", "d"} {
 		f.Add(seed)

@@ -9,8 +9,8 @@ import (
 	"github.com/namewharf/namewharf/spelling"
 )
 
-// programs are the flags of all our programs: their environment and their settings file may be the same, and what is meant
-// for one is no mistake at another. Tests of the programs hold this list against their flags.
+// programs are the flags of all programs. Programs may share an environment and a settings file, so each accepts the
+// settings of the others. Tests of the programs compare this list with their flags.
 var programs = strings.Fields(`
 	action actor addr app-schemes as backend base-url body bootstrap-url canonical config curl data db delay demo domain
 	dry-run email env exclude-tools extra-resources http idempotency-key issuer json keep-audit keep-buyers
@@ -20,17 +20,17 @@ var programs = strings.Fields(`
 	server-key-file service-bp signup since smtp status status-code subject timestamp tld tools trusted-proxies url version
 	webhook-allow-private webhook-secret`)
 
-// secretVariables are variables that are no flags.
+// secretVariables are the environment variables without a flag.
 var secretVariables = []string{"NAMEWHARF_TOKEN", "NAMEWHARF_SERVER_KEYS", "NAMEWHARF_PARTNER_KEYS", "NAMEWHARF_PARTNER_SECRET", "NAMEWHARF_WEBHOOK_SECRET"}
 
-// testPrefix begins the variables of our own tests, which programs inherit from them.
+// testPrefix is the prefix of variables for tests, which the programs under test inherit.
 const testPrefix = Prefix + "TEST_"
 
-// Known reports whether a flag of one of our programs has the name.
+// Known reports whether any program has a flag with the name.
 func Known(name string) bool { return slices.Contains(programs, name) }
 
-// CheckEnvironment fails for a variable of an environment, given as NAME=value, that begins with [Prefix] and means nothing
-// to any of our programs: it is misspelt. fs has the flags of this one.
+// CheckEnvironment fails for a variable of an environment, given as NAME=value, that begins with [Prefix] and that no
+// program knows: it is misspelt. fs has the flags of this program.
 func CheckEnvironment(fs *flag.FlagSet, environment []string) error {
 	known := slices.Clone(secretVariables)
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, variable(f.Name)) })

@@ -1,4 +1,4 @@
-// Package settings is where a program's settings come from: flags, the environment and a file.
+// Package settings reads a program's settings from flags, environment variables and a TOML file.
 package settings
 
 import (
@@ -22,13 +22,12 @@ import (
 // Prefix of the environment variables: -base-url is NAMEWHARF_BASE_URL.
 const Prefix = "NAMEWHARF_"
 
-// ErrVersion is the outcome of [Parse] when only the version is asked for.
+// ErrVersion is the error of [Parse] for -version.
 var ErrVersion = errors.New("the version is asked for")
 
-// Parse fills the flags of fs: from args, else from the environment, else from the TOML file that -config names.
-// Flags may stand before, between and after other arguments, which it returns; "--" ends the flags. The
-// flags config and version are added. Errors are one line for whoever started the program; [flag.ErrHelp] after the usage was printed
-// to usage, and [ErrVersion] where -version is given.
+// Parse sets the flags of fs: from args, else from the environment, else from the TOML file that -config names. It adds
+// the flags config and version. Flags and other arguments, which it returns, may be mixed; "--" ends the flags. Errors are
+// one line. Parse fails with [flag.ErrHelp] after printing the usage, and with [ErrVersion] for -version.
 func Parse(fs *flag.FlagSet, args []string, environ func(string) (string, bool), usage io.Writer) (rest []string, err error) {
 	version := Define(fs)
 	fs.SetOutput(io.Discard)
@@ -66,7 +65,7 @@ func Define(fs *flag.FlagSet) (version *bool) {
 }
 
 // Fill sets the flags of fs that are not set yet: from the environment, else from the TOML file that -config names. It
-// is the second half of [Parse], for a program that reads its command line by other means. Fs has the flags of [Define].
+// is for a program that parses its command line without [Parse]. Fs has the flags of [Define].
 func Fill(fs *flag.FlagSet, environ func(string) (string, bool)) error {
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -80,7 +79,7 @@ func Fill(fs *flag.FlagSet, environ func(string) (string, bool)) error {
 	return fromFile(fs, given, config)
 }
 
-// suggestion is the flag that was probably meant by one that is not defined.
+// suggestion names the defined flag that is spelt most like an undefined one.
 func suggestion(fs *flag.FlagSet, err error) string {
 	word, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {
@@ -124,14 +123,13 @@ func fromFile(fs *flag.FlagSet, given map[string]bool, path string) error {
 		}
 		return fmt.Errorf("-config %s: %w", path, err)
 	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) { // in an order, so that a mistake is told of in the same words each time
+	for _, key := range slices.Sorted(maps.Keys(keys)) { // sorted, so that the error is deterministic
 		value := keys[key]
 		name := strings.ReplaceAll(key, "_", "-")
 		if name == "config" || name == "version" || fs.Lookup(name) == nil && !Known(name) {
 			return fmt.Errorf("-config %s: unknown key %s%s; known are %s", path, key, spelling.DidYouMean(name, names(fs)), strings.Join(names(fs), ", "))
 		}
-		if given[name] || fs.Lookup(name) == nil { // meant for another program
-
+		if given[name] || fs.Lookup(name) == nil { // of another program
 			continue
 		}
 		if err := setFrom(fs, name, value); err != nil {
@@ -188,7 +186,7 @@ func (l *List) Set(s string) error {
 	return nil
 }
 
-// A Choice is a flag with a few possible values, the first of which is the default.
+// A Choice is an enumeration flag. Its first value is the default.
 type Choice struct {
 	Value   string
 	options []string
@@ -203,7 +201,7 @@ func OneOf(fs *flag.FlagSet, name, usage string, options ...string) *Choice {
 
 func (c *Choice) String() string { return c.Value }
 
-// Set takes one of the options.
+// Set fails for a value that is not an option.
 func (c *Choice) Set(s string) error {
 	if !slices.Contains(c.options, s) {
 		return fmt.Errorf("must be one of %s", strings.Join(c.options, ", "))
@@ -224,7 +222,7 @@ func CountOf(fs *flag.FlagSet, name string, value int, usage string) *Count {
 
 func (c *Count) String() string { return strconv.Itoa(int(*c)) }
 
-// Set takes a number.
+// Set parses a number.
 func (c *Count) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
@@ -275,14 +273,14 @@ type Size struct {
 	least int64
 }
 
-// SizeOf defines a [Size] flag with its default, and the least that it may be.
+// SizeOf defines a [Size] flag with its default and its minimum.
 func SizeOf(fs *flag.FlagSet, name string, value, least int64, usage string) *Size {
 	s := &Size{value, least}
 	fs.Var(s, name, usage)
 	return s
 }
 
-// units of a size, the greatest first.
+// units are the units of a size, the largest first.
 var units = []struct {
 	name  string
 	bytes int64
@@ -299,7 +297,7 @@ func sizeText(n int64) string {
 	return "0"
 }
 
-// Set takes a size that is at least the least.
+// Set parses a size.
 func (s *Size) Set(text string) error {
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(text, u.name)

@@ -87,7 +87,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A misspelt variable used to be passed over in silence.
+// A misspelt variable used to be ignored silently.
 func TestCheckEnvironment(t *testing.T) {
 	t.Parallel()
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
@@ -109,7 +109,7 @@ func TestCheckEnvironment(t *testing.T) {
 	}
 }
 
-// A settings file may be shared by programs; what none of them knows is a mistake.
+// Programs may share a settings file; a key that none of them knows is an error.
 func TestSharedFile(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

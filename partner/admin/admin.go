@@ -26,9 +26,8 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An Operator runs the partner business: who the partners are, what their credentials may do, and what becomes of their
-// orders. What an operator changes stands in the audit log. It works beside a running service: what it revokes is refused
-// there within [credential.MaxAge], and what it causes is delivered from there.
+// An Operator manages partners, their credentials and their orders, and records each change in the audit log. It works
+// beside a running service, which refuses a revoked credential within [credential.MaxAge] and delivers the events.
 type Operator struct {
 	db   *store.DB
 	keys *seal.Keys
@@ -38,7 +37,7 @@ type Operator struct {
 	services wiring.Services
 }
 
-// New returns an operator who is called by a name in the audit log. It panics without one.
+// New returns an operator with the name that the audit log records. It panics if the name is empty.
 func New(db *store.DB, keys *seal.Keys, now func() time.Time, name string) *Operator {
 	if name == "" {
 		panic("partner: the operator has no name")
@@ -50,25 +49,25 @@ func New(db *store.DB, keys *seal.Keys, now func() time.Time, name string) *Oper
 	return o
 }
 
-// WithReason gives a reason, for the audit log, to what is done without one of its own.
+// WithReason sets the reason that the audit log records for actions without a reason of their own.
 func (o *Operator) WithReason(reason string) *Operator {
 	o.by.Reason = reason
 	return o
 }
 
-// A Partner is who sells our names.
+// A Partner is a company that sells names of the market.
 type Partner struct {
 	ID        string
 	Name      string
 	Terms     credential.Terms
 	Created   time.Time
-	Suspended time.Time // zero: it is not
-	Approved  time.Time // for credentials of LIVE; zero: it is not
+	Suspended time.Time // zero: not suspended
+	Approved  time.Time // for credentials of LIVE; zero: not approved
 }
 
 const maxPartnerName = 200 // characters
 
-// checkTerms fails with [fault.Validation] for impossible terms.
+// checkTerms fails with [fault.Validation] for invalid terms.
 func checkTerms(t credential.Terms) error {
 	if t.ReviewLimitCents < 0 {
 		return fault.Invalid("review_limit_cents", "must not be negative")
@@ -89,7 +88,7 @@ func termDetails(t credential.Terms) map[string]any {
 	return map[string]any{"review_limit_cents": t.ReviewLimitCents, "service_bp": t.Rates.Service, "partner_bp": t.Rates.Partner, "broker_bp": t.Rates.Broker, "referral_bp": t.Rates.Referral}
 }
 
-// CreatePartner makes a partner. It fails with [fault.Validation].
+// CreatePartner creates a partner. It fails with [fault.Validation].
 func (o *Operator) CreatePartner(ctx context.Context, name string, terms credential.Terms) (Partner, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len([]rune(name)) > maxPartnerName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -111,7 +110,7 @@ func (o *Operator) CreatePartner(ctx context.Context, name string, terms credent
 	return p, nil
 }
 
-// Partners are all partners, the oldest first.
+// Partners returns all partners, the oldest first.
 func (o *Operator) Partners(ctx context.Context) (all []Partner, err error) {
 	err = o.db.Read(ctx, func(tx store.Tx) error {
 		all, err = selectPartners(ctx, tx)
@@ -123,7 +122,7 @@ func (o *Operator) Partners(ctx context.Context) (all []Partner, err error) {
 	return all, nil
 }
 
-// SetTerms changes a partner's terms, for sales from then on. It fails with [fault.NotFound] and [fault.Validation].
+// SetTerms changes a partner's terms for later sales. It fails with [fault.NotFound] and [fault.Validation].
 func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms credential.Terms) error {
 	if err := checkTerms(terms); err != nil {
 		return err
@@ -145,7 +144,7 @@ func (o *Operator) SetTerms(ctx context.Context, partnerID string, terms credent
 	return fault.Wrap("change terms", err)
 }
 
-// Partner is the partner with the id. It fails with [fault.NotFound].
+// Partner returns a partner. It fails with [fault.NotFound].
 func (o *Operator) Partner(ctx context.Context, id string) (Partner, error) {
 	all, err := o.Partners(ctx)
 	if err != nil {
@@ -158,7 +157,7 @@ func (o *Operator) Partner(ctx context.Context, id string) (Partner, error) {
 	return all[at], nil
 }
 
-// Approve allows a partner credentials for LIVE. One that is approved stays so. It fails with [fault.NotFound].
+// Approve allows a partner to have credentials for LIVE; there is no way back. It fails with [fault.NotFound].
 func (o *Operator) Approve(ctx context.Context, partnerID string) error {
 	err := o.db.Tx(ctx, func(tx store.Tx) error {
 		approved, err := approvedAt(ctx, tx, partnerID)
@@ -173,7 +172,7 @@ func (o *Operator) Approve(ctx context.Context, partnerID string) error {
 	return fault.Wrap("approve a partner", err)
 }
 
-// approvedAt is when a partner was approved, zero if it is not. It fails with [fault.NotFound].
+// approvedAt returns when a partner was approved, zero if it was not. It fails with [fault.NotFound].
 func approvedAt(ctx context.Context, tx store.Tx, partnerID string) (time.Time, error) {
 	var at int64
 	err := tx.QueryRow(ctx, `SELECT approved_at FROM partners WHERE id = $1`, partnerID).Scan(&at)
@@ -188,7 +187,7 @@ func (o *Operator) Suspend(ctx context.Context, partnerID, reason string) error 
 	return o.suspend(ctx, "partner.suspend", partnerID, reason, store.Micros(o.now()))
 }
 
-// Resume ends that.
+// Resume ends a suspension. It fails with [fault.NotFound].
 func (o *Operator) Resume(ctx context.Context, partnerID, reason string) error {
 	return o.suspend(ctx, "partner.resume", partnerID, reason, 0)
 }
@@ -199,7 +198,7 @@ func (o *Operator) suspend(ctx context.Context, action, partnerID, reason string
 	})
 }
 
-// change runs a change of one row and records it, or fails with missing where there is no such row.
+// change runs and records a change of one row. It fails with missing if there is no such row.
 func (o *Operator) change(ctx context.Context, action, subject, reason string, missing func() error, do func(tx store.Tx) (int64, error)) error {
 	err := o.db.Tx(ctx, func(tx store.Tx) error {
 		n, err := do(tx)
@@ -225,18 +224,18 @@ func errNoCredential() error {
 	return fault.New(fault.NotFound, "there is no such credential, or it is revoked")
 }
 
-// A Credential is what a partner signs with, without its secrets.
+// A Credential is a partner's credential without its secrets.
 type Credential struct {
 	KeyID       string
 	Partner     string
 	Environment credential.Environment
 	Scopes      []string
-	Secrets     int // that are good now: two while it is being changed
+	Secrets     int // valid now: two during a rotation
 	Created     time.Time
-	Revoked     time.Time // zero: it is not
+	Revoked     time.Time // zero: not revoked
 }
 
-// CreateCredential makes a credential with the scopes, separated by commas or spaces. It fails with [fault.NotFound] and
+// CreateCredential creates a credential with the scopes, separated by commas or spaces. It fails with [fault.NotFound] and
 // [fault.Validation], and with [fault.Conflict] for LIVE while the partner is not approved.
 func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env credential.Environment, scopes string) (signature.Credential, error) {
 	given, err := credential.ParseScopes(scopes)
@@ -271,12 +270,11 @@ func (o *Operator) CreateCredential(ctx context.Context, partnerID string, env c
 	return issued, nil
 }
 
-// SecretOverlap is how long the secret before is usually good beside its successor.
+// SecretOverlap is the default time for which the previous secret stays valid after a rotation.
 const SecretOverlap = 24 * time.Hour
 
-// RotateSecret gives a credential another secret. The one before is good for the overlap, so that a partner can change it
-// without a gap; zero ends it at once. It fails with [fault.NotFound], and with [fault.Conflict] while the secret before
-// that is still good.
+// RotateSecret gives a credential a new secret. The previous one stays valid for the overlap; zero ends it at once. It fails
+// with [fault.NotFound], and with [fault.Conflict] while an earlier rotation still overlaps.
 func (o *Operator) RotateSecret(ctx context.Context, keyID string, overlap time.Duration) (signature.Credential, error) {
 	var issued signature.Credential
 	err := o.db.Tx(ctx, func(tx store.Tx) error {
@@ -309,14 +307,14 @@ func (o *Operator) insertSecret(ctx context.Context, tx store.Tx, keyID string, 
 	return insertSecret(ctx, tx, keyID, number, o.keys.Seal([]byte(secret), credential.SecretContext(keyID, number)), o.now())
 }
 
-// RevokeCredential ends a credential, for good. It fails with [fault.NotFound].
+// RevokeCredential revokes a credential permanently. It fails with [fault.NotFound].
 func (o *Operator) RevokeCredential(ctx context.Context, keyID, reason string) error {
 	return o.change(ctx, "credential.revoke", keyID, reason, errNoCredential, func(tx store.Tx) (int64, error) {
 		return tx.Exec(ctx, `UPDATE partner_credentials SET revoked_at = $1 WHERE key_id = $2 AND revoked_at = 0`, store.Micros(o.now()), keyID)
 	})
 }
 
-// Credentials are those of a partner, or of all where partnerID is empty, the oldest first.
+// Credentials returns the credentials of a partner, or of all if partnerID is empty, the oldest first.
 func (o *Operator) Credentials(ctx context.Context, partnerID string) (all []Credential, err error) {
 	err = o.db.Read(ctx, func(tx store.Tx) error {
 		all, err = selectCredentials(ctx, tx, partnerID, o.now())
@@ -328,19 +326,19 @@ func (o *Operator) Credentials(ctx context.Context, partnerID string) (all []Cre
 	return all, nil
 }
 
-// Orders is a page of the orders of all partners, the newest first.
+// Orders returns a page of the orders of all partners, the newest first.
 func (o *Operator) Orders(ctx context.Context, f sale.Filter) (sale.Page, error) {
 	return o.services.Sales.List(ctx, sale.Party{}, f)
 }
 
-// Order is an order of any partner. It fails with [fault.NotFound].
+// Order returns an order of any partner. It fails with [fault.NotFound].
 func (o *Operator) Order(ctx context.Context, id string) (sale.Order, error) {
 	return o.services.Sales.Order(ctx, sale.Party{}, id)
 }
 
-// Transition does an action to an order of any partner, by the partner's clock. It fails with [fault.NotFound], and with
-// [fault.Conflict] when the order does not allow it as it stands.
-func (o *Operator) Transition(ctx context.Context, id string, a sale.Action, reason string) (acted sale.Order, err error) {
+// Transition runs an action on an order of any partner, by the partner's clock. It fails with [fault.NotFound], and with
+// [fault.Conflict] if the order's state does not allow it.
+func (o *Operator) Transition(ctx context.Context, id string, a sale.Action, reason string) (changed sale.Order, err error) {
 	before, err := o.Order(ctx, id)
 	if err != nil {
 		return sale.Order{}, err
@@ -351,57 +349,57 @@ func (o *Operator) Transition(ctx context.Context, id string, a sale.Action, rea
 		if err != nil {
 			return err
 		}
-		acted, err = o.services.Sales.Transition(ctx, tx, id, a, by, now)
+		changed, err = o.services.Sales.Transition(ctx, tx, id, a, by, now)
 		return err
 	})
-	return acted, err
+	return changed, err
 }
 
 func (o *Operator) actor(reason string) sale.Actor {
 	return sale.Actor{Name: o.by.Name, Reason: cmp.Or(reason, o.by.Reason)}
 }
 
-// Flag makes sales of a domain wait for a person from now on; Unflag ends that.
+// Flag holds later sales of a domain for manual review.
 func (o *Operator) Flag(ctx context.Context, domain fqdn.Name, reason string) error {
 	return o.db.Tx(ctx, func(tx store.Tx) error {
 		return o.services.Sales.Flag(ctx, tx, domain, o.actor(reason))
 	})
 }
 
-// Unflag ends what Flag began. Orders that are held stay so until they are cleared.
+// Unflag undoes [Operator.Flag]. Orders that are held already wait until they are cleared.
 func (o *Operator) Unflag(ctx context.Context, domain fqdn.Name, reason string) error {
 	return o.db.Tx(ctx, func(tx store.Tx) error {
 		return o.services.Sales.Unflag(ctx, tx, domain, o.actor(reason))
 	})
 }
 
-// Flagged are the domains whose sales wait for a person.
+// Flagged returns the domains whose sales are held for manual review.
 func (o *Operator) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 	return o.services.Sales.Flagged(ctx)
 }
 
-// Deliveries is a page of a partner's deliveries, the latest events first, and the cursor of the next.
+// Deliveries returns a page of a partner's webhook deliveries, the latest events first, and the cursor of the next page.
 func (o *Operator) Deliveries(ctx context.Context, partnerID string, env credential.Environment, f event.DeliveryFilter) ([]event.Delivery, string, error) {
 	return o.services.Events.Deliveries(ctx, wiring.Stream(credential.Party{Partner: partnerID, Environment: env}), f)
 }
 
-// Redeliver has an event sent to a partner once more. It fails with [fault.NotFound] and [fault.Conflict].
+// Redeliver queues an event for delivery once more. It fails with [fault.NotFound] and [fault.Conflict].
 func (o *Operator) Redeliver(ctx context.Context, partnerID string, env credential.Environment, id string) (event.Delivery, error) {
 	return o.services.Events.Redeliver(ctx, wiring.Stream(credential.Party{Partner: partnerID, Environment: env}), id)
 }
 
-// CheckLedger holds the ledger against itself and against the orders.
+// CheckLedger checks that the ledger balances and agrees with the orders.
 func (o *Operator) CheckLedger(ctx context.Context) (ledger.Report, error) {
 	return ledger.Check(ctx, o.db, orderClaims)
 }
 
-// Audit is what operators and partners did, as far as the filter chooses it, the newest first.
+// Audit returns the entries of the audit log that match a filter, the newest first.
 func (o *Operator) Audit(ctx context.Context, f audit.Filter) ([]audit.Line, error) {
 	return audit.Lines(ctx, o.db, f)
 }
 
-// Seed puts the inventory of the sandbox up for sale: some 290 names under .example and .test with made-up prices, always
-// the same. Names that were sold meanwhile stay sold, and are told in the report as bad rows.
+// Seed imports the inventory of the sandbox: about 290 names under .example and .test with made-up prices, always the
+// same. The report lists names that were sold meanwhile as bad rows.
 func (o *Operator) Seed(ctx context.Context) (market.Report, error) {
 	return market.Import(ctx, o.db, strings.NewReader(SeedCSV()), market.ImportOptions{
 		Environment: market.Sandbox, Partial: true, Audit: o.by, Action: "sandbox.seed",

@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// sealed tells where all that stands that the server's key seals.
+// sealed returns all columns that are sealed with the server's key.
 func sealed() []store.Sealed {
 	secrets := store.Sealed{
 		Table: "partner_secrets", Column: "sealed", Key: []string{"key_id", "number"},
@@ -24,15 +24,15 @@ func sealed() []store.Sealed {
 	return slices.Concat([]store.Sealed{store.SealedSecrets(), secrets, sale.Sealed()}, event.Sealed())
 }
 
-// A KeyUse is how much of the database a key seals.
+// A KeyUse is the number of rows that a key seals.
 type KeyUse struct {
 	ID    seal.ID
-	Seals bool           // it is the first: what is sealed from now on is sealed with it
-	Known bool           // it is among the keys given; without it its rows cannot be read
+	Seals bool           // the first key, which seals new rows
+	Known bool           // in the key file; otherwise its rows cannot be read
 	Rows  map[string]int // by table
 }
 
-// Total is how many rows the key seals.
+// Total returns the number of rows that the key seals.
 func (u KeyUse) Total() (n int) {
 	for _, rows := range u.Rows {
 		n += rows
@@ -40,7 +40,7 @@ func (u KeyUse) Total() (n int) {
 	return n
 }
 
-// KeyUses are the server's keys in their order, then those that some row needs and nobody has given.
+// KeyUses returns the server's keys in their order, then the keys of rows that are not in the key file.
 func (o *Operator) KeyUses(ctx context.Context) ([]KeyUse, error) {
 	var all []KeyUse
 	at := map[seal.ID]int{}
@@ -68,7 +68,7 @@ func (o *Operator) KeyUses(ctx context.Context) ([]KeyUse, error) {
 	return all, nil
 }
 
-// ReloadKeys has the file read again, where the key with the id must stand first now.
+// ReloadKeys reads the key file again. It fails unless the key with the id is the first now.
 func (o *Operator) ReloadKeys(id seal.ID) error {
 	o.keys.Refresh()
 	if got := o.keys.IDs()[0]; got != id {
@@ -77,9 +77,9 @@ func (o *Operator) ReloadKeys(id seal.ID) error {
 	return nil
 }
 
-// Reseal seals with the first key what any other seals, in small transactions beside running servers, and records that.
-// Begun again after an interruption it goes on with what is left. It returns how many rows it has sealed, and how many
-// it could not open, because their key is not among those given.
+// Reseal reseals every row of another key with the first key, in small transactions beside running servers, and records
+// it. After an interruption it continues with the remaining rows. It returns the number of rows sealed, and of rows that it
+// could not open because their key is not in the key file.
 func (o *Operator) Reseal(ctx context.Context) (rows, unopened int, err error) {
 	first := o.keys.IDs()[0]
 	for _, s := range sealed() {
@@ -92,7 +92,7 @@ func (o *Operator) Reseal(ctx context.Context) (rows, unopened int, err error) {
 	return rows, unopened, o.RecordKey(ctx, "key.reseal", first, map[string]any{"rows": rows, "not_open": unopened})
 }
 
-// RecordKey writes what was done with a key of the server into the audit log.
+// RecordKey records an action on a key of the server in the audit log.
 func (o *Operator) RecordKey(ctx context.Context, action string, id seal.ID, details map[string]any) error {
 	return o.db.Tx(ctx, func(tx store.Tx) error { return o.by.Record(ctx, tx, action, id.String(), details) })
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// The names of the sandbox are made of these, each of the first with each of the second. Their suffixes belong to nobody
-// (RFC 2606).
+// The sandbox names combine each of seedFirst with each of seedSecond, under reserved TLDs (RFC 2606).
 var (
 	seedFirst  = []string{"amber", "bold", "brew", "bright", "clear", "cloud", "copper", "daily", "ember", "fresh", "green", "harbor", "juniper", "lunar", "maple", "north", "open", "pixel", "quiet", "river", "silver", "solar", "swift", "velvet"}
 	seedSecond = []struct{ word, about, keywords string }{
@@ -36,7 +35,7 @@ const (
 	SamplePriceCents = 9_900
 )
 
-// SeedCSV returns the inventory of the sandbox as a file for [market.Import]. It is always the same.
+// SeedCSV returns the inventory of the sandbox, always the same, as a file for [market.Import].
 func SeedCSV() string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)

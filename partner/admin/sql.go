@@ -58,8 +58,8 @@ func endSecrets(ctx context.Context, tx store.Tx, keyID string, at time.Time) er
 	return err
 }
 
-// secretsOf is the environment of a credential that is not revoked, the number of its last secret, and how many of its
-// secrets are good.
+// secretsOf returns the environment of a credential that is not revoked, the number of its last secret, and how many of its
+// secrets are valid.
 func secretsOf(ctx context.Context, tx store.Tx, keyID string, now time.Time) (env credential.Environment, last, good int, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT c.environment, MAX(s.number), SUM(CASE WHEN s.ends_at = 0 OR s.ends_at > $1 THEN 1 ELSE 0 END)

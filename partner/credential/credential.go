@@ -1,5 +1,4 @@
-// Package credential knows what a partner signs requests with: the credential, its secrets, its scopes, and the partner and
-// environment that it is for.
+// Package credential looks up the credentials with which partners sign requests: secrets, scopes, partner, environment.
 package credential
 
 import (
@@ -33,7 +32,7 @@ const (
 	ScopeWebhook = "webhook" // events and their delivery
 )
 
-// Scopes are all there are, in the order of the documentation.
+// Scopes are all scopes, in the order of the documentation.
 var Scopes = []string{ScopeSearch, ScopeEmbed, ScopeBuy, ScopeBroker, ScopeRefer, ScopeReport, ScopeWebhook}
 
 // An Environment is a credential's: SANDBOX or LIVE. It decides which inventory, and whose orders, a request sees.
@@ -71,12 +70,12 @@ const maxCached = 16 << 10
 // maxKeyID is more than the length of any key id. Longer ones are unknown, and are not cached.
 const maxKeyID = 64
 
-// A Credential is what a key id stands for. Of an inactive one only that is known.
+// A Credential is the result of looking up a key id. The other fields are valid only if it is active.
 type Credential struct {
 	Active  bool // false: unknown, revoked, or its partner is suspended
 	Caller  op.Caller
 	Party   Party
-	Secrets []Secret // a request is signed with one of them
+	Secrets []Secret // a request may be signed with any of them
 }
 
 // A Secret signs requests until it ends.

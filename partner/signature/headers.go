@@ -27,9 +27,9 @@ const (
 	maxNonce = 128
 )
 
-// Signed is what a request says about its signature.
+// Signed is the signature of a request with its parameters.
 type Signed struct {
-	Request          // as the client signed it; the body is that of an empty one
+	Request          // what the client signed; Body is the digest of an empty body
 	KeyID     string // of the credential
 	Signature string
 	Expires   int64 // the last second, Unix time, in which the timestamp is valid

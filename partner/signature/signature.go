@@ -19,7 +19,7 @@ const signatureVersion = "v1="
 // emptyBody is the digest of a request without a body, and of every GET and HEAD.
 var emptyBody = sha256.Sum256(nil)
 
-// A Credential is what signs requests. Its secret is shown once, when it is created.
+// A Credential signs requests. Its secret is shown once, when it is created.
 type Credential struct {
 	KeyID  string
 	Secret string
@@ -63,8 +63,8 @@ func (s Request) Canonical() (string, error) {
 	return b.String(), nil
 }
 
-// Sign is the signature of a canonical string: HMAC-SHA256 keyed with the secret as it is written, in lower-case
-// hexadecimal behind "v1=".
+// Sign returns the signature of a canonical string: "v1=" and the HMAC-SHA256 in lower-case hexadecimal, keyed with the
+// bytes of the secret as written.
 func Sign(secret, canonical string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(canonical))

@@ -1,4 +1,4 @@
-// Command verify is an example: it takes webhooks and holds them against their signatures.
+// Command verify is an example: it receives webhooks and verifies their signatures.
 //
 //	go run ./examples/partner/verify [PORT]
 //
@@ -37,7 +37,7 @@ func main() {
 	os.Exit(1)
 }
 
-// receiver answers 200 to what was signed with the secret.
+// receiver answers 200 to webhooks that were signed with the secret, else 401.
 func receiver(secret string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
@@ -50,12 +50,12 @@ func receiver(secret string) http.HandlerFunc {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		// Keep the event under its id, which may come twice, and act on it after the answer.
+		// Store the event by its id, which may arrive twice, and process it after the answer.
 		fmt.Println(event.Type, event.ID)
 	}
 }
 
-// byService is for X-Service-Signature: of the body.
+// byService verifies X-Service-Signature, which covers the body.
 func byService(secret string, h http.Header, body []byte) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
@@ -63,7 +63,7 @@ func byService(secret string, h http.Header, body []byte) bool {
 	return hmac.Equal([]byte(want), []byte(h.Get("X-Service-Signature")))
 }
 
-// byStandard is for webhook-signature: of the time as well, so that what was overheard is of no use later.
+// byStandard verifies webhook-signature, which covers the timestamp too and so prevents replays.
 func byStandard(secret string, h http.Header, body []byte) bool {
 	id, timestamp := h.Get("webhook-id"), h.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)

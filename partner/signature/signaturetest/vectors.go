@@ -1,4 +1,4 @@
-// Package signaturetest holds requests that an independent program signed, to hold package signature and its users against.
+// Package signaturetest provides test vectors for package signature: requests signed by an independent program.
 package signaturetest
 
 import (
