@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -77,10 +78,12 @@ func Match(secret, canonical, signature string) bool {
 	return hmac.Equal([]byte(Sign(secret, canonical)), []byte(signature))
 }
 
-// CanonicalQuery writes a query in the one form in which it is signed: pairs sorted by key and, where keys are equal,
-// by value, both as decoded bytes; everything but unreserved characters (RFC 3986, section 2.3) percent-encoded in
-// upper case. A plus sign is a space. Blank values and repeated pairs stay, empty segments go. It fails with
-// [fault.Validation] on a percent sign that two hexadecimal digits do not follow.
+// CanonicalQuery returns a query in the form that is signed: pairs sorted by key, then by value, both as decoded bytes;
+// everything but unreserved characters (RFC 3986, section 2.3) percent-encoded in upper case. A plus sign is a space.
+// Blank values and repeated pairs stay; empty segments are dropped. It fails with [fault.Validation] on a percent sign that
+// two hexadecimal digits do not follow.
+//
+// [url.ParseQuery] does not fit: it rejects semicolons, which are data here.
 func CanonicalQuery(raw string) (string, error) {
 	if raw == "" {
 		return "", nil
@@ -92,9 +95,9 @@ func CanonicalQuery(raw string) (string, error) {
 			continue
 		}
 		key, value, _ := strings.Cut(segment, "=")
-		k, fine := decode(key)
-		v, fineToo := decode(value)
-		if !fine || !fineToo {
+		k, keyErr := url.QueryUnescape(key)
+		v, valueErr := url.QueryUnescape(value)
+		if keyErr != nil || valueErr != nil {
 			return "", fault.New(fault.Validation, "the query is not well formed").WithHint("write it as name=value&name=value, percent-encoded")
 		}
 		pairs = append(pairs, pair{k, v})
@@ -105,66 +108,19 @@ func CanonicalQuery(raw string) (string, error) {
 		}
 		return strings.Compare(a.value, b.value)
 	})
-	canonical := make([]byte, 0, len(raw)+len(raw)/2)
+	var b strings.Builder
+	b.Grow(len(raw) + len(raw)/2)
 	for i, p := range pairs {
 		if i > 0 {
-			canonical = append(canonical, '&')
+			b.WriteByte('&')
 		}
-		canonical = appendEncoded(canonical, p.key)
-		canonical = append(canonical, '=')
-		canonical = appendEncoded(canonical, p.value)
+		b.WriteString(encode(p.key))
+		b.WriteByte('=')
+		b.WriteString(encode(p.value))
 	}
-	return string(canonical), nil
+	return b.String(), nil
 }
 
-// decode undoes percent-encoding and is false where it is broken.
-func decode(s string) (string, bool) {
-	if strings.IndexByte(s, '%') < 0 {
-		return strings.ReplaceAll(s, "+", " "), true
-	}
-	decoded := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '+':
-			decoded = append(decoded, ' ')
-		case '%':
-			if i+2 >= len(s) {
-				return "", false
-			}
-			high, low := unhex(s[i+1]), unhex(s[i+2])
-			if high < 0 || low < 0 {
-				return "", false
-			}
-			decoded = append(decoded, byte(high<<4|low))
-			i += 2
-		default:
-			decoded = append(decoded, s[i])
-		}
-	}
-	return string(decoded), true
-}
-
-func unhex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
-}
-
-func appendEncoded(to []byte, s string) []byte {
-	const digits = "0123456789ABCDEF"
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '.', c == '_', c == '~':
-			to = append(to, c)
-		default:
-			to = append(to, '%', digits[c>>4], digits[c&15])
-		}
-	}
-	return to
-}
+// encode percent-encodes all but unreserved characters. [url.QueryEscape] differs in the space only, which it encodes as a
+// plus sign.
+func encode(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
