@@ -15,26 +15,26 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// A shop is a fresh store on one engine, and how commands are run on it.
-type shop struct {
+// A testStore is a fresh store on one engine, and runs commands on it.
+type testStore struct {
 	*testing.T
 	db    *store.DB
 	flags []string // that name the store
 }
 
-// eachShop runs the test with a store on each engine.
-func eachShop(t *testing.T, test func(*shop)) {
+// eachStore runs the test with a store on each engine.
+func eachStore(t *testing.T, test func(*testStore)) {
 	t.Helper()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
-		s := &shop{T: t, flags: []string{"-data", cfg.Dir}}
+		s := &testStore{T: t, flags: []string{"-data", cfg.Dir}}
 		if cfg.URL != "" {
 			s.flags = []string{"-db", cfg.URL, "-server-key-file", filepath.Join(t.TempDir(), seal.FileName)}
 			if _, err := seal.Load(s.flags[3], nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, _, err := operate(t, append([]string{"db", "migrate"}, s.flags...)...); err != nil {
-			t.Fatal(err)
+		if cfg.URL == "" {
+			fillStore(t, cfg.Dir)
 		}
 		s.db = storetest.Open(t, cfg)
 		test(s)
@@ -42,7 +42,7 @@ func eachShop(t *testing.T, test func(*shop)) {
 }
 
 // do runs a command with -json, and reads what it prints into a value.
-func (s *shop) do(into any, line string) {
+func (s *testStore) do(into any, line string) {
 	s.Helper()
 	out, _, err := operateWith(s.T, "seven brave otters\n", append(strings.Fields(line+" -json"), s.flags...)...)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *shop) do(into any, line string) {
 }
 
 // table is what a command prints, with single spaces.
-func (s *shop) table(line string) string {
+func (s *testStore) table(line string) string {
 	s.Helper()
 	out, _, err := operate(s.T, append(strings.Fields(line), s.flags...)...)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *shop) table(line string) string {
 }
 
 // refused runs a command that cannot be carried out, and wants one line that says why.
-func (s *shop) refused(line, want string) {
+func (s *testStore) refused(line, want string) {
 	s.Helper()
 	out, _, err := operateWith(s.T, "seven brave otters\n", append(strings.Fields(line), s.flags...)...)
 	if !isUsage(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || out != "" {
@@ -74,7 +74,7 @@ func (s *shop) refused(line, want string) {
 
 func TestListingCommands(t *testing.T) {
 	t.Parallel()
-	eachShop(t, func(s *shop) {
+	eachStore(t, func(s *testStore) {
 		var ignored any
 		s.do(&ignored, "listing import "+write(s.T, "good.csv", good)+" -env live")
 		s.do(&ignored, "listing import "+write(s.T, "sandbox.csv", "domain,price_cents\nbrewhaven.com,100\n")+" -env sandbox")
@@ -120,7 +120,7 @@ func TestListingCommands(t *testing.T) {
 
 func TestAccountLife(t *testing.T) {
 	t.Parallel()
-	eachShop(t, func(s *shop) {
+	eachStore(t, func(s *testStore) {
 		var made accountRow
 		s.do(&made, "account create -email ada@names.example")
 		var ignored any
@@ -176,7 +176,7 @@ func TestAccountLife(t *testing.T) {
 
 func TestApprovalCommands(t *testing.T) {
 	t.Parallel()
-	eachShop(t, func(s *shop) {
+	eachStore(t, func(s *testStore) {
 		var made struct {
 			ID string `json:"partner_id"`
 		}

@@ -1,5 +1,5 @@
-// Package programtest runs one of our programs for a test as a shell would: in a process of its own, with flags, an
-// environment, streams, signals and an exit status.
+// Package programtest runs a program of this module in a test as a shell would: as a process with flags, an environment,
+// streams, signals and an exit status.
 package programtest
 
 import (
@@ -14,13 +14,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/namewharf/namewharf/internal/settings"
 )
 
-// asProgram is set in the environment of a test binary that is to be the program.
+// asProgram is the variable that makes a test binary run the program.
 const asProgram = "PROGRAMTEST_MAIN"
 
-// Main is the body of a TestMain: it runs the program where [Start] or [Run] began the process, else the tests. So
-// the program under test is built once, with the tests, and with their race detector.
+// Main is the body of a TestMain: it runs the program in a process that [Start] or [Run] started, else the tests. So the
+// program under test is built once, with the tests and their race detector.
 func Main(m *testing.M, program func()) {
 	if os.Getenv(asProgram) != "" {
 		program()
@@ -29,13 +31,13 @@ func Main(m *testing.M, program func()) {
 	os.Exit(m.Run())
 }
 
-// patience is how long a program may take to do anything at all.
-const patience = 2 * time.Minute
+// timeout limits the life of a process.
+const timeout = 2 * time.Minute
 
-// A Program is a process that runs.
+// A Program is a running process.
 type Program struct {
 	Stdin io.WriteCloser
-	Lines *bufio.Scanner // standard output; [Program.Wait] reads what is left of it
+	Lines *bufio.Scanner // standard output; [Program.Wait] reads the rest
 
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -61,8 +63,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// Command is the program with these arguments and, beside the environment of the test, these variables, each as
-// NAME=value. The working directory and that for temporary files are new ones.
+// Command returns the command that runs the program with arguments, in the environment of the test with more variables,
+// each as NAME=value. Its working directory and its directory for temporary files are new.
 func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -77,13 +79,13 @@ func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start begins a program. It is killed at the end of the test if it still runs then.
+// Start starts the program. The end of the test kills it if it still runs.
 func Start(t testing.TB, env []string, args ...string) *Program {
 	t.Helper()
 	return StartCommand(t, Command(t, env, args...))
 }
 
-// StartCommand begins a command, which may be another program.
+// StartCommand starts a command, which may be another program.
 func StartCommand(t testing.TB, cmd *exec.Cmd) *Program {
 	t.Helper()
 	p := &Program{t: t, cmd: cmd}
@@ -101,7 +103,7 @@ func StartCommand(t testing.TB, cmd *exec.Cmd) *Program {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(timeout, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
 		kill.Stop()
 		if !p.exited {
@@ -125,7 +127,7 @@ func (p *Program) Listening() string {
 	return url
 }
 
-// Stderr is what the program has written to standard error so far.
+// Stderr returns what the program has written to standard error so far.
 func (p *Program) Stderr() string { return p.stderr.String() }
 
 // Terminate sends SIGTERM.
@@ -152,7 +154,7 @@ func (p *Program) Wait() (stdout string, status int) {
 	return rest.String(), p.cmd.ProcessState.ExitCode()
 }
 
-// Run runs a program to its end, with nothing on standard input.
+// Run runs the program to its end, with empty standard input.
 func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	p := Start(t, env, args...)
@@ -161,7 +163,7 @@ func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, sta
 	return stdout, p.Stderr(), status
 }
 
-// Flags are the names of the flags in the usage that a program prints for -h.
+// Flags returns the names of the flags in the usage that a program prints for -h.
 func Flags(usage string) (names []string) {
 	for line := range strings.Lines(usage) {
 		if rest, ok := strings.CutPrefix(line, "  -"); ok {
@@ -171,4 +173,38 @@ func Flags(usage string) (names []string) {
 		}
 	}
 	return names
+}
+
+// WantVersion fails the test unless -version prints one line with the name of the program and the version of Go.
+func WantVersion(t *testing.T, name string) {
+	t.Helper()
+	stdout, stderr, status := Run(t, nil, "-version")
+	if status != 0 || stderr != "" || !strings.HasPrefix(stdout, name+" ") || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "go1.") {
+		t.Errorf("-version: status %d, %q, %q", status, stdout, stderr)
+	}
+}
+
+// WantMisspeltVariableRefused fails the test unless the program refuses a misspelt variable of the environment. Such a
+// variable, and the setting with it, used to be ignored.
+func WantMisspeltVariableRefused(t *testing.T, name string, args ...string) {
+	t.Helper()
+	stdout, stderr, status := Run(t, []string{"NAMEWHARF_DAAT=/nowhere"}, args...)
+	want := name + ": the environment variable NAMEWHARF_DAAT means nothing here; did you mean NAMEWHARF_DATA?\n"
+	if status != 2 || stdout != "" || stderr != want {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+}
+
+// WantKnownFlags fails the test unless package settings knows all flags of the program, of which there are at least some.
+// Programs may share an environment and a settings file, so each accepts the settings of the others.
+func WantKnownFlags(t *testing.T, flags []string, atLeast int) {
+	t.Helper()
+	for _, name := range flags {
+		if !settings.Known(name) {
+			t.Errorf("-%s is not in the list of internal/settings", name)
+		}
+	}
+	if len(flags) < atLeast {
+		t.Errorf("only %q are listed", flags)
+	}
 }
