@@ -281,8 +281,8 @@ type Entry struct {
 	Example     op.Object `json:"example" jsonschema:"params that work"`
 }
 
-// catalogueKeeps is how long a client may keep the catalogue: it changes with the version of the service.
-const catalogueKeeps = time.Hour
+// catalogueMaxAge is how long a client may cache the catalogue, which changes with the version of the service.
+const catalogueMaxAge = time.Hour
 
 func (r runner) catalogue() op.Operation[CatalogueIn, CatalogueOut] {
 	return op.Operation[CatalogueIn, CatalogueOut]{
@@ -292,8 +292,8 @@ func (r runner) catalogue() op.Operation[CatalogueIn, CatalogueOut] {
 		Route:  op.Route{Method: "GET", Path: "/api/batch"},
 		Effect: op.Reads,
 		Limit:  op.Read,
-		MaxAge: catalogueKeeps,
-		Cache:  &op.Cache[CatalogueIn, CatalogueOut]{For: func(CatalogueIn, CatalogueOut) time.Duration { return catalogueKeeps }},
+		MaxAge: catalogueMaxAge,
+		Cache:  &op.Cache[CatalogueIn, CatalogueOut]{For: func(CatalogueIn, CatalogueOut) time.Duration { return catalogueMaxAge }},
 		Do: func(context.Context, CatalogueIn) (CatalogueOut, error) {
 			return r.list()
 		},

@@ -15,7 +15,7 @@ import (
 // A Code names a kind of failure on the wire. The set is closed: see [Codes].
 type Code string
 
-// The codes of the public and the partner API. Status and meaning stand in the table behind [Codes].
+// The codes of the public and the partner API. [Codes] lists them with status and meaning.
 const (
 	Validation             Code = "validation_error"
 	MissingIdempotencyKey  Code = "missing_idempotency_key"
@@ -143,11 +143,11 @@ func hide(args []any) {
 			continue
 		}
 		args[i] = "a failure on our side"
-		if told, ok := errors.AsType[interface {
+		if shown, ok := errors.AsType[interface {
 			error
 			Public() string
 		}](err); ok {
-			args[i] = told.Public()
+			args[i] = shown.Public()
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (s *Service) fetchBootstrap(ctx context.Context) (map[string][]string, erro
 	return parseBootstrap(resp.Body)
 }
 
-// parseBootstrap reads the file by openrdap's parser and keeps the entries that we could use.
+// parseBootstrap reads the file by openrdap's parser and returns the entries that this service can use.
 func parseBootstrap(body []byte) (map[string][]string, error) {
 	file, err := bootstrap.NewFile(body)
 	if err != nil {

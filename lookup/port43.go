@@ -128,7 +128,7 @@ func (s *Service) queryWHOIS(ctx context.Context, f *finding, server string, nam
 var errQuery = errors.New("the query is not one line")
 
 // exchange sends the query as one line over TCP (RFC 3912) and returns the reply up to its end, less white space around
-// it. The client of the library does the exchange; the connection keeps our limits, since the client has none of bytes.
+// it. The client of the library does the exchange; the connection enforces our limits, since the client has none of bytes.
 func exchange(ctx context.Context, pass *guard.Pass, query string) (body []byte, err error) {
 	if strings.ContainsAny(query, "\r\n") {
 		return nil, errQuery

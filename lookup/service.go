@@ -122,7 +122,7 @@ func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
 		ctx, cancel := s.during(ctx, budget)
 		defer cancel()
 		v := s.search(ctx, registrable, suffix)
-		return v, v.keep(full || ctx.Err() == nil), nil
+		return v, v.expiry(full || ctx.Err() == nil), nil
 	})
 	if err != nil {
 		return s.unanswered(registrable, suffix)
@@ -143,7 +143,7 @@ func (s *Service) Domain(ctx context.Context, name fqdn.Name) (Answer, error) {
 		ctx, cancel := s.during(ctx, budget)
 		defer cancel()
 		a := s.look(ctx, registrable, suffix)
-		expires := a.keep(full || ctx.Err() == nil)
+		expires := a.expiry(full || ctx.Err() == nil)
 		s.verdicts.Put(registrable, a.Verdict, expires) // a look-up knows at least what a search would
 		return a, expires, nil
 	})
@@ -193,9 +193,9 @@ func (s *Service) unanswered(name, suffix fqdn.Name) Verdict {
 	}
 }
 
-// keep is until when a verdict may be cached. An unknown one for which the time was cut short by an impatient caller
+// expiry is until when a verdict may be cached. An unknown one for which the time was cut short by an impatient caller
 // is not cached for callers with more.
-func (v Verdict) keep(complete bool) time.Time {
+func (v Verdict) expiry(complete bool) time.Time {
 	if v.Status == Unknown && !complete {
 		return time.Time{}
 	}

@@ -218,7 +218,7 @@ func (i *importer) audit(ctx context.Context, tx store.Tx, t tally) error {
 	return i.options.Audit.Record(ctx, tx, cmp.Or(i.options.Action, "listing.import"), string(i.options.Environment), details)
 }
 
-// settle updates the statistics of PostgreSQL, which else keeps the plans that it made for an empty table: full scans.
+// settle updates the statistics of PostgreSQL, which would otherwise use the plans of an empty table: full scans.
 func (i *importer) settle(ctx context.Context, tx store.Tx) error {
 	if i.db.Engine() != store.Postgres || len(i.drafts) < manyRows {
 		return nil

@@ -61,7 +61,7 @@ func Inventory(ctx context.Context, db *store.DB, f InventoryFilter) ([]Listing,
 	return all[:min(len(all), f.Limit)], nil
 }
 
-// Withdraw takes a domain off sale, whoever offers it, within a transaction of the caller. It returns the listing as it is
+// Withdraw takes a domain off sale, of any seller, within a transaction of the caller. It returns the listing as it is
 // then. It fails with [fault.NotFound] where the domain is not for sale; one that is suspended counts as for sale.
 func Withdraw(ctx context.Context, tx store.Tx, env Environment, domain fqdn.Name, now time.Time) (Listing, error) {
 	for _, from := range []Status{Listed, Suspended} {

@@ -142,8 +142,8 @@ func (m *Market) Search(env Environment, query string, limit int) []Hit {
 
 // Words are what a label is made of, as a search understands it: words, numbers, and letters that are no word.
 func (m *Market) Words(label string) []string {
-	var room [16]words.Piece
-	pieces := m.lex.Split(room[:0], strings.ToLower(label))
+	var buffer [16]words.Piece
+	pieces := m.lex.Split(buffer[:0], strings.ToLower(label))
 	all := make([]string, len(pieces))
 	for i, p := range pieces {
 		all[i] = p.Text

@@ -163,7 +163,7 @@ const changesAtOnce = 2000
 var changesLimit = strconv.Itoa(changesAtOnce)
 
 // changedSince reads up to changesAtOnce changes from the place on, and the place behind them. Each says how the domain
-// stands now, whatever it was that changed.
+// is now.
 func changedSince(ctx context.Context, tx store.Tx, env Environment, from place) ([]index.Change, place, error) {
 	last := from
 	scan := func(rows *sql.Rows) (c index.Change, err error) {

@@ -7,14 +7,14 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// A Caller is who asks. The zero Caller is anonymous.
+// A Caller is the sender of a request. The zero Caller is anonymous.
 type Caller struct {
 	Account string   // id of the signed-in account; empty: none
 	Key     string   // id of the credential that signed the request; empty: none
 	Scopes  []string // what the account granted, or the credential may
 }
 
-// Anonymous reports whether nobody is signed in and nobody signed.
+// Anonymous reports whether the request has neither an access token nor a signature.
 func (c Caller) Anonymous() bool { return c.Account == "" && c.Key == "" }
 
 // Has reports whether the caller holds the scope.
@@ -46,7 +46,7 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, CallerKey{}, &c)
 }
 
-// CallerFrom returns who asks; anonymous where no transport has said.
+// CallerFrom returns the caller; an anonymous one where no transport has set it.
 func CallerFrom(ctx context.Context) Caller {
 	if c, ok := ctx.Value(CallerKey{}).(*Caller); ok {
 		return *c

@@ -15,7 +15,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// A checker holds raw JSON against an input schema and tells a caller in plain words what to mend. It is stricter
+// A checker checks raw JSON against an input schema. Its errors say in plain words what to correct. It is stricter
 // than JSON Schema, because encoding/json, which decodes afterwards, is laxer: it refuses repeated keys, keys in
 // another case, null, NUL characters, invalid UTF-8, and numbers that are not written as plain digits where an
 // integer is asked for.
@@ -33,7 +33,7 @@ type checker struct {
 	pattern   *regexp.Regexp
 	enum      []string // of strings
 	min, max  float64
-	doc       string // what the field is, for whoever left it out
+	doc       string // what the field is, for the error of a missing one
 }
 
 // Limits of every input, whatever its schema says.
@@ -136,7 +136,7 @@ func errTooDeep() error {
 // malformed says what is wrong with an input that is not one JSON value.
 func malformed(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber() // whose size is not its form
+	dec.UseNumber() // the size of a number is no syntax error
 	for depth, begun := 0, false; depth > 0 || !begun; begun = true {
 		if depth > maxDepth && dec.More() {
 			return errTooDeep()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Idempotency says what an idempotency key is to an operation. A request that is repeated with its key has one effect,
-// and gets the answer that it got when it came first.
+// Idempotency says whether an operation takes an idempotency key. A request that is repeated with its key has one effect,
+// and gets the answer of the first time.
 type Idempotency int
 
 // The idempotencies.
@@ -19,22 +19,21 @@ const (
 	Required                    // a key is required
 )
 
-// Answers run what requests do, once for each idempotency key, and keep what was answered. Tx is a transaction of the
-// store behind them.
+// Answers run each request once for its idempotency key, and store the answer. Tx is a transaction of the store.
 type Answers[Tx any] interface {
-	// Once runs an effect in a transaction and keeps its answer in the same one, or gives the answer that is kept. Requests
-	// with one key that come at once wait for one another. The time is the caller's.
+	// Once runs an effect in a transaction and stores its answer in the same one, or returns the stored answer. Concurrent
+	// requests with one key wait for one another. The time is the caller's.
 	Once(ctx context.Context, r Repeatable, effect func(ctx context.Context, tx Tx, now time.Time) (out any, err error)) (Answer, error)
 
-	// Outside runs what stores nothing and keeps its answer, or gives the answer that is kept. Of several that run at once
-	// with one key one answer is kept, and given to all.
+	// Outside runs an effect that needs no transaction and stores its answer, or returns the stored answer. Of concurrent
+	// requests with one key one answer is stored, and returned to all.
 	Outside(ctx context.Context, r Repeatable, effect func(ctx context.Context) (out any, err error)) (Answer, error)
 
-	// Rehearse runs what stores nothing and keeps no answer. The key is checked, and not used up.
+	// Rehearse runs a dry run, and stores nothing. The key is checked, and not used up.
 	Rehearse(ctx context.Context, r Repeatable, effect func(ctx context.Context) (out any, err error)) (Answer, error)
 }
 
-// A Repeatable is what [Answers] need to know of an operation.
+// A Repeatable is what [Answers] know of an operation.
 type Repeatable struct {
 	Idempotency Idempotency
 	Status      int // of success
@@ -50,15 +49,15 @@ func (r Repeatable) Encode(out any) ([]byte, error) { return r.encode(out) }
 // Decode reads what Encode wrote, and returns a pointer to it.
 func (r Repeatable) Decode(text []byte) (any, error) { return r.decode(text) }
 
-// A Kept is what an operation does whose answers are kept. Only [Once] and [Outside] make one, so that an operation with
-// idempotency keys cannot forget to keep its answers.
+// A Kept is the function of an operation whose answers are stored. Only [Once] and [Outside] make one, so that an operation
+// with idempotency keys cannot forget to store its answers.
 type Kept[In, Out any] struct {
 	run      func(context.Context, Repeatable, In) (Answer, error)
 	rehearse func(context.Context, Repeatable, In) (Answer, error)
 	dry      func(In) bool
 }
 
-// Once is an effect that takes place in a transaction, together with the keeping of its answer.
+// Once is an effect that runs in one transaction with the storage of its answer.
 func Once[In, Out, Tx any](a Answers[Tx], effect func(ctx context.Context, tx Tx, in In, now time.Time) (Out, error)) Kept[In, Out] {
 	return Kept[In, Out]{run: func(ctx context.Context, r Repeatable, in In) (Answer, error) {
 		return a.Once(ctx, r, func(ctx context.Context, tx Tx, now time.Time) (any, error) {
@@ -68,7 +67,7 @@ func Once[In, Out, Tx any](a Answers[Tx], effect func(ctx context.Context, tx Tx
 	}}
 }
 
-// Outside is an effect that stores nothing. It may run more than once for one key.
+// Outside is an effect that needs no transaction. It may run more than once for one key.
 func Outside[In, Out, Tx any](a Answers[Tx], effect func(ctx context.Context, in In) (Out, error)) Kept[In, Out] {
 	return Kept[In, Out]{run: func(ctx context.Context, r Repeatable, in In) (Answer, error) {
 		return a.Outside(ctx, r, func(ctx context.Context) (any, error) {
@@ -78,8 +77,7 @@ func Outside[In, Out, Tx any](a Answers[Tx], effect func(ctx context.Context, in
 	}}
 }
 
-// Rehearsed returns what rehearses requests of the inputs that dry is true for: it is checked what would happen, and
-// nothing is stored.
+// Rehearsed adds a dry run to k: for inputs that dry is true for, rehearsal runs instead and nothing is stored.
 func Rehearsed[In, Out, Tx any](a Answers[Tx], k Kept[In, Out], dry func(In) bool, rehearsal func(ctx context.Context, in In) (Out, error)) Kept[In, Out] {
 	k.dry = dry
 	k.rehearse = func(ctx context.Context, r Repeatable, in In) (Answer, error) {
@@ -91,10 +89,10 @@ func Rehearsed[In, Out, Tx any](a Answers[Tx], k Kept[In, Out], dry func(In) boo
 	return k
 }
 
-// given reports whether there is one.
+// given reports whether k was made by [Once] or [Outside].
 func (k Kept[In, Out]) given() bool { return k.run != nil }
 
-// call runs it for an operation.
+// call runs k for an operation.
 func (k Kept[In, Out]) call(ctx context.Context, o *Op, in In) (Answer, error) {
 	r := Repeatable{
 		Idempotency: o.Idempotency, Status: o.Route.Status, Rehearsed: o.Route.Also,

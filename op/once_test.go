@@ -14,26 +14,26 @@ type thing struct {
 	Name string `json:"name"`
 }
 
-// A shelf keeps one answer, and counts effects.
-type shelf struct {
+// A memory stores one answer, and counts effects.
+type memory struct {
 	kept    *op.Answer
 	effects int
 	asked   op.Repeatable
 }
 
-func (s *shelf) Once(ctx context.Context, r op.Repeatable, effect func(context.Context, int, time.Time) (any, error)) (op.Answer, error) {
+func (s *memory) Once(ctx context.Context, r op.Repeatable, effect func(context.Context, int, time.Time) (any, error)) (op.Answer, error) {
 	return s.run(r, r.Status, true, func() (any, error) { return effect(ctx, 7, time.Unix(1, 0)) })
 }
 
-func (s *shelf) Outside(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
+func (s *memory) Outside(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
 	return s.run(r, r.Status, true, func() (any, error) { return effect(ctx) })
 }
 
-func (s *shelf) Rehearse(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
+func (s *memory) Rehearse(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
 	return s.run(r, r.Rehearsed, false, func() (any, error) { return effect(ctx) })
 }
 
-func (s *shelf) run(r op.Repeatable, status int, keep bool, effect func() (any, error)) (op.Answer, error) {
+func (s *memory) run(r op.Repeatable, status int, keep bool, effect func() (any, error)) (op.Answer, error) {
 	s.asked = r
 	if s.kept != nil {
 		return *s.kept, nil
@@ -51,7 +51,7 @@ func (s *shelf) run(r op.Repeatable, status int, keep bool, effect func() (any, 
 	return a, err
 }
 
-func keeping(s *shelf) op.Operation[thing, thing] {
+func storing(s *memory) op.Operation[thing, thing] {
 	return op.Operation[thing, thing]{
 		Name: "make_thing", Title: "Make", Doc: "Makes a thing.", Limit: op.Read, Effect: op.Writes, Idempotency: op.Required,
 		Route:   op.Route{Method: "POST", Path: "/things", Status: 201, Also: 202},
@@ -67,8 +67,8 @@ func keeping(s *shelf) op.Operation[thing, thing] {
 
 func TestKept(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
-	o := op.NewSet(time.Now, keeping(s)).Named("make_thing")
+	s := &memory{}
+	o := op.NewSet(time.Now, storing(s)).Named("make_thing")
 	dry, err := o.Call(t.Context(), []byte(`{"name":"dry"}`))
 	if err != nil || string(dry.JSON) != `{"name":"rehearsed"}` || dry.Status != 202 || s.kept != nil {
 		t.Errorf("a rehearsal: %s %d, %v", dry.JSON, dry.Status, err)
@@ -89,7 +89,7 @@ func TestKept(t *testing.T) {
 	if _, err := s.asked.Encode(thing{}); err == nil {
 		t.Error("an output of another type is encoded")
 	}
-	outside := keeping(s)
+	outside := storing(s)
 	s.kept, s.effects = nil, 0
 	outside.Kept = op.Outside(s, func(context.Context, thing) (thing, error) { return thing{"outside"}, nil })
 	if got, err := op.NewSet(time.Now, outside).All()[0].Call(t.Context(), []byte(`{"name":"a"}`)); err != nil || string(got.JSON) != `{"name":"outside"}` {
@@ -101,7 +101,7 @@ func TestKept(t *testing.T) {
 // built.
 func TestIdempotencyCannotBeForgotten(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &memory{}
 	do := func(context.Context, thing) (thing, error) { return thing{}, nil }
 	plan := func(context.Context, thing) ([]op.Charge, func(context.Context) (thing, error)) { return nil, nil }
 	for name, change := range map[string]func(*op.Operation[thing, thing]){
@@ -121,7 +121,7 @@ func TestIdempotencyCannotBeForgotten(t *testing.T) {
 					t.Errorf("%s: it is built, %v", name, p)
 				}
 			}()
-			o := keeping(s)
+			o := storing(s)
 			change(&o)
 			op.NewSet(time.Now, o)
 		}()

@@ -28,34 +28,33 @@ type Operation[In, Out any] struct {
 	Title string // a short name for people
 	Doc   string // tells a person or a model when to use the operation and what it cannot do
 
-	Route  Route  // where it stands in the HTTP API
+	Route  Route  // in the HTTP API
 	Batch  bool   // may be a part of a batch
 	Tool   bool   // is offered as an MCP tool
-	Scope  string // the scope that a caller needs; empty: anybody
-	Effect Effect // what it does to the world
+	Scope  string // the scope that a caller needs; empty: none is needed
+	Effect Effect // whether it changes anything
 
-	Idempotency Idempotency // what an idempotency key is to it
+	Idempotency Idempotency // whether it takes an idempotency key
 
-	Gone      bool                               // may fail with [fault.Gone]: what is asked for is kept for a while only
+	Gone      bool                               // may fail with [fault.Gone]: what is asked for is stored for a limited time
 	Limit     Class                              // the rate limit that a call draws on
 	Cost      func(context.Context, In) []Charge // what a call draws; nil: one of Limit
-	Cache     *Cache[In, Out]                    // how encoded answers may be given again; nil: never
-	PerCaller bool                               // answers depend on the caller though Reuse does not say so
-	MaxAge    time.Duration                      // how long any cache may keep a public answer; zero: it must revalidate
+	Cache     *Cache[In, Out]                    // how encoded answers are cached; nil: not
+	PerCaller bool                               // answers depend on the caller though Cache does not say so
+	MaxAge    time.Duration                      // how long any cache may use a public answer; zero: it must revalidate
 	Wrap      func(In, error) error              // rewrites the errors of Do for this operation; nil: none
 
-	// ToolDefaults are what optional fields of the input are taken for when a tool call leaves them out, where that
-	// is something else than their zero value, which it is everywhere else. Empty: nothing is.
+	// ToolDefaults are the values of optional fields that a tool call leaves out, where they differ from the zero value.
 	ToolDefaults Object
 
 	Example In // a call that works against the demo data
 	Do      func(context.Context, In) (Out, error)
 
-	// Plan stands for Cost and Do where to find out the cost is a part of the work: it returns what a call draws and
-	// what runs then.
+	// Plan replaces Cost and Do where the cost is known only after a part of the work: it returns what a call draws, and the
+	// function that runs then.
 	Plan func(context.Context, In) ([]Charge, func(context.Context) (Out, error))
 
-	// Kept stands for Do where there is an Idempotency, and only there: its answers are kept. [Once] and [Outside] make it.
+	// Kept replaces Do where there is an Idempotency, and only there: its answers are stored. [Once] and [Outside] make it.
 	Kept Kept[In, Out]
 }
 
@@ -67,7 +66,7 @@ type Route struct {
 	Also   int // another status of success, for answers that say so; zero: none
 }
 
-// An Effect says what an operation does to the world.
+// An Effect says whether an operation changes anything.
 type Effect int
 
 // The effects. Only reads may be repeated and cached freely.
@@ -85,10 +84,10 @@ const (
 	Read   Class = "read"   // answers from memory or the store
 )
 
-// Page is the limit class of the pages that a person sees, so that looking at them takes nothing from the person's programs.
+// Page is the limit class of the HTML pages. It is separate from the API's, so that browsing does not use up the limits of programs.
 const Page Class = "page"
 
-// Unsigned is the limit class of requests that should be signed but whose signature does not hold, by address.
+// Unsigned is the limit class, by address, of requests whose signature is missing or wrong.
 const Unsigned Class = "unsigned"
 
 // A Charge is what a call draws on a limit.
@@ -97,10 +96,9 @@ type Charge struct {
 	Count int
 }
 
-// Cache says how an encoded answer may be given again to an equal request. It holds for requests with the same
-// input bytes, the same view and the same stamp.
+// Cache says how long an encoded answer is reused. Requests share an answer whose input bytes, view and stamp are equal.
 type Cache[In, Out any] struct {
-	For   func(In, Out) time.Duration  // how long this answer holds; zero: not at all
+	For   func(In, Out) time.Duration  // how long this answer is valid; zero: it is not cached
 	View  func(context.Context) string // callers with equal views get equal answers; "" is the public view; nil: all are public
 	Stamp func() uint64                // changes whenever stored data behind the answers does; nil: never
 }
@@ -137,17 +135,17 @@ type Answer struct {
 	ETag     string // strong, quoted (RFC 9110, section 8.8.3); only of what is fetched with GET
 	Public   bool   // holds nothing that only this caller may see
 	Status   int    // of this answer; zero: that of the route
-	Repeated bool   // it was given before, to the same request, which took effect then
+	Repeated bool   // the stored answer of an earlier request with the same idempotency key
 }
 
 // A Call is an operation about to run: its input is checked, its cost is known.
 type Call struct {
 	Charges []Charge
-	Known   bool // the answer is at hand: Run only hands it out
+	Known   bool // the answer is cached: Run only returns it
 	run     func(context.Context) (Answer, error)
 }
 
-// Run runs the operation or hands out the answer that is already known.
+// Run runs the operation, or returns the cached answer.
 func (c *Call) Run(ctx context.Context) (Answer, error) { return c.run(ctx) }
 
 // Begin checks the caller's scope and the raw input, a JSON object, and says what the call costs. Errors are
@@ -168,7 +166,7 @@ func (o *Op) Call(ctx context.Context, raw []byte) (Answer, error) {
 	return c.Run(ctx)
 }
 
-// Zero returns the encoded zero output, which a test holds against Out.
+// Zero returns the encoded zero output. A test checks it against Out.
 func (o *Op) Zero() ([]byte, error) { return encode(o.zero()) }
 
 // charge is what a call costs for which no Cost was given, or whose input was refused.
@@ -194,7 +192,7 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 		return nil, errors.New("needs a Title, a Doc, a Limit, and one of Do, Plan and Kept")
 	}
 	if (d.Idempotency != None) != d.Kept.given() || d.Idempotency != None && d.Effect == Reads {
-		return nil, errors.New("an operation that takes idempotency keys writes and keeps its answers, by Kept, and no other does")
+		return nil, errors.New("an operation that takes idempotency keys writes and stores its answers, by Kept, and no other does")
 	}
 	example, err := json.Marshal(d.Example)
 	if err != nil {
@@ -236,7 +234,7 @@ func (d Operation[In, Out]) ways() (n int) {
 	return n
 }
 
-// beginner returns the function behind [Op.Begin]: the known answer if there is one, else check, decode and run.
+// beginner returns the function behind [Op.Begin]: the cached answer if there is one, else check, decode and run.
 func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Context, *Op, []byte) (*Call, error) {
 	return func(ctx context.Context, o *Op, raw []byte) (*Call, error) {
 		public, reusable := d.Scope == "" && (!d.PerCaller || CallerFrom(ctx).Anonymous()), false
@@ -279,14 +277,14 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 				answer.ETag = etag(body)
 			}
 			if reusable {
-				set.keep(key, answer, charges, d.Cache.For(in, out))
+				set.store(key, answer, charges, d.Cache.For(in, out))
 			}
 			return answer, nil
 		}}, nil
 	}
 }
 
-// plan says what a call draws and what runs then.
+// plan returns what a call draws, and the function that runs it.
 func (d Operation[In, Out]) plan(ctx context.Context, o *Op, in In) ([]Charge, func(context.Context) (Out, error)) {
 	if d.Plan != nil {
 		return d.Plan(ctx, in)

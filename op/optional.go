@@ -48,7 +48,7 @@ func (t *Truth) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A Count is a number of things from 0 upwards, or not known: no name servers and nobody-knows-how-many differ.
+// A Count is a number of things from 0 upwards, or not known: 0 name servers and an unknown number of them differ.
 // In JSON it is the number; a field of this type carries omitzero, so that what is not known is absent.
 // The zero Count is not known. A signed number, such as the days to a date that may have passed, is an [Integer].
 type Count struct {

@@ -31,7 +31,7 @@ func emitterFrom(ctx context.Context) func(Event) {
 	return emit
 }
 
-// Emit hands an event to whoever listens; without a listener it does nothing. Slices of the item are never null, as in
+// Emit sends an event to the emitter of the context; without one it does nothing. Slices of the item are never null, as in
 // an answer.
 func Emit(ctx context.Context, e Event) {
 	emit := emitterFrom(ctx)

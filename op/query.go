@@ -98,5 +98,5 @@ func (o *Op) Merge(body []byte, path map[string]string) ([]byte, error) {
 		b.WriteByte(',')
 	}
 	b.WriteString(rest)
-	return []byte(b.String()), nil // a key that stands in both is now given twice, which the check refuses
+	return []byte(b.String()), nil // the check refuses a key that is in both, and is now given twice
 }

@@ -27,7 +27,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return o, nil
 }
 
-// UnmarshalJSON keeps a copy of the bytes.
+// UnmarshalJSON copies the bytes.
 func (o *Object) UnmarshalJSON(b []byte) error {
 	*o = append((*o)[:0], b...)
 	return nil
@@ -38,7 +38,7 @@ var (
 	timeType    = reflect.TypeFor[time.Time]()
 )
 
-// inferSchema derives the schema of a wire type: types that are Schemers speak for themselves, times are RFC 3339,
+// inferSchema derives the schema of a wire type: types that are Schemers give their own, times are RFC 3339,
 // slices are never null.
 func inferSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	own := map[reflect.Type]*jsonschema.Schema{timeType: {Type: "string", Format: "date-time"}}

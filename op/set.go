@@ -11,7 +11,7 @@ import (
 	"github.com/namewharf/namewharf/cache"
 )
 
-// A Set is operations in a fixed order, with the answers that may be given again.
+// A Set is operations in a fixed order, with their cached answers.
 type Set struct {
 	ops     []*Op
 	byName  map[string]*Op
@@ -20,9 +20,9 @@ type Set struct {
 	guide   Guide
 }
 
-// Bounds of the answers kept. They are encoded bytes of public data, or of one view that many callers share.
+// Bounds of the cached answers. They are encoded bytes of public data, or of one view that many callers share.
 const (
-	maxReusedInput = 4 << 10  // a longer input is not worth a place
+	maxReusedInput = 4 << 10  // answers to longer inputs are not cached
 	maxAnswers     = 32 << 10 // entries
 	maxAnswerBytes = 32 << 20
 )
@@ -84,7 +84,7 @@ func (s *Set) All() []*Op { return s.ops }
 // Named returns the operation of that name, or nil.
 func (s *Set) Named(name string) *Op { return s.byName[name] }
 
-func (s *Set) keep(key answerKey, a Answer, charges []Charge, lasts time.Duration) {
+func (s *Set) store(key answerKey, a Answer, charges []Charge, lasts time.Duration) {
 	if lasts <= 0 {
 		return
 	}

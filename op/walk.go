@@ -14,8 +14,8 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// walk is one pass over an input that is known to be valid JSON in UTF-8, which leaves it little to look at: it stops
-// where a value begins or ends, and makes nothing but the faults that it finds.
+// walk is one pass over an input that is known to be valid JSON in UTF-8. It stops where a value begins or ends, and
+// allocates only the faults that it finds.
 type walk struct {
 	raw    []byte
 	at     int
@@ -23,13 +23,13 @@ type walk struct {
 	faults []fault.Field
 }
 
-// A step leads to a field or to an item of the value that it stands in.
+// A step is a field or an item of a value.
 type step struct {
 	key   []byte // of a field; nil for an item
 	index int
 }
 
-// place is the way to the value at that depth as a caller would write it: operations[0].params; the input itself is "".
+// place is the path of the value at that depth as a caller would write it: operations[0].params; the input itself is "".
 func (w *walk) place(depth int) string {
 	var b strings.Builder
 	for _, s := range w.steps[:depth] {

@@ -79,7 +79,7 @@ func unchanged(a, b fs.FileInfo) bool {
 // watchEvery is how soon a change of the operator's file counts. A look at an unchanged file is one stat.
 const watchEvery = 2 * time.Second
 
-// Watch keeps the book in force as the file says, until ctx ends: it loads the file at once and whenever it changes.
+// Watch reloads the price book from the file until ctx ends: it loads the file at once and whenever it changes.
 // After each attempt it calls report, with nil or with what was wrong; the book in force then stays, and the same
 // file is not tried or reported again. A file that has not been there yet is waited for in silence; one that goes
 // away is reported.

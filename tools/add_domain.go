@@ -39,7 +39,7 @@ const recordTXT RecordType = "TXT"
 // Schema is the enumeration of the types.
 func (RecordType) Schema() *jsonschema.Schema { return enum(recordTXT) }
 
-// A ClaimStatus is how the caller stands to a domain of theirs.
+// A ClaimStatus is how far the proof of ownership of a domain is.
 type ClaimStatus portfolio.Status
 
 // Schema is the enumeration of the states.

@@ -31,7 +31,7 @@ func TestBulkOfAThousand(t *testing.T) {
 				o.add(bob, t, all[i])
 			case 1:
 				all[i] = fmt.Sprintf("bad name%d.com", i)
-			case 2: // nobody's
+			case 2: // of no account
 			case 3:
 				o.add(ada, t, all[i])
 			default:

@@ -11,13 +11,13 @@ import (
 	"github.com/namewharf/namewharf/op"
 )
 
-// A Page says where an answer stands in a longer list.
+// A Page is the position of an answer in a longer list.
 type Page struct {
 	NextCursor op.NextCursor `json:"next_cursor" jsonschema:"cursor of the next page; null at the end"`
 	Limit      int           `json:"limit"`
 }
 
-// A cursorKey seals cursors, so that one that was not handed out, or for another list, is told from one that was.
+// A cursorKey seals cursors, so that forged ones, and those of another list, are detected.
 type cursorKey []byte
 
 const cursorMAC = 16 // bytes

@@ -71,7 +71,7 @@ func (s *service) listTLDs() op.Operation[TLDsIn, TLDsOut] {
 		Batch:   true,
 		Effect:  op.Reads,
 		Limit:   op.Read,
-		MaxAge:  pricesKeep,
+		MaxAge:  pricesMaxAge,
 		Cache:   reuse[TLDsIn, TLDsOut](s.stamp),
 		Example: TLDsIn{Limit: 10},
 		Do:      s.tlds,

@@ -50,9 +50,9 @@ func (r registry) Registration(ctx context.Context, name fqdn.Name, afresh bool)
 }
 
 // MarketOf is what is really sold as a portfolio sees it.
-func MarketOf(m *market.Market, now func() time.Time) portfolio.Market { return shelf{m, now} }
+func MarketOf(m *market.Market, now func() time.Time) portfolio.Market { return accountMarket{m, now} }
 
-type shelf struct {
+type accountMarket struct {
 	*market.Market
 	now func() time.Time
 }
@@ -62,7 +62,7 @@ func seller(account string) market.Seller {
 }
 
 // Prices implements [portfolio.Market].
-func (s shelf) Prices(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (map[fqdn.Name]money.Amount, error) {
+func (s accountMarket) Prices(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (map[fqdn.Name]money.Amount, error) {
 	open, err := seller(account).Open(ctx, tx, names)
 	prices := make(map[fqdn.Name]money.Amount, len(open))
 	for _, l := range open {
@@ -72,7 +72,7 @@ func (s shelf) Prices(ctx context.Context, tx store.Tx, account string, names []
 }
 
 // Offer implements [portfolio.Market].
-func (s shelf) Offer(ctx context.Context, tx store.Tx, account string, names []fqdn.Name, price money.Amount, shown bool) (map[fqdn.Name]error, error) {
+func (s accountMarket) Offer(ctx context.Context, tx store.Tx, account string, names []fqdn.Name, price money.Amount, shown bool) (map[fqdn.Name]error, error) {
 	to := market.Pending
 	if shown {
 		to = market.Listed
@@ -81,24 +81,24 @@ func (s shelf) Offer(ctx context.Context, tx store.Tx, account string, names []f
 }
 
 // Show implements [portfolio.Market].
-func (s shelf) Show(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (map[fqdn.Name]error, error) {
+func (s accountMarket) Show(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) (map[fqdn.Name]error, error) {
 	return seller(account).Turn(ctx, tx, names, market.Listed, s.now())
 }
 
 // Suspend implements [portfolio.Market].
-func (s shelf) Suspend(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
+func (s accountMarket) Suspend(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
 	_, err := seller(account).Turn(ctx, tx, names, market.Suspended, s.now())
 	return err
 }
 
 // Withdraw implements [portfolio.Market].
-func (s shelf) Withdraw(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
+func (s accountMarket) Withdraw(ctx context.Context, tx store.Tx, account string, names []fqdn.Name) error {
 	_, err := seller(account).Turn(ctx, tx, names, market.Withdrawn, s.now())
 	return err
 }
 
 // Listings implements [portfolio.Market].
-func (s shelf) Listings(ctx context.Context, tx store.Tx, account string, after portfolio.Listing, limit int) ([]portfolio.Listing, error) {
+func (s accountMarket) Listings(ctx context.Context, tx store.Tx, account string, after portfolio.Listing, limit int) ([]portfolio.Listing, error) {
 	found, err := seller(account).All(ctx, tx, market.Listing{ID: after.ID, Offer: market.Offer{Domain: after.Domain}}, limit)
 	all := make([]portfolio.Listing, len(found))
 	for i, l := range found {
@@ -114,7 +114,7 @@ func (s shelf) Listings(ctx context.Context, tx store.Tx, account string, after 
 const soldAtOnce = 50
 
 // Selling implements [portfolio.Market].
-func (s shelf) Selling(ctx context.Context, tx store.Tx, account string) ([]fqdn.Name, error) {
+func (s accountMarket) Selling(ctx context.Context, tx store.Tx, account string) ([]fqdn.Name, error) {
 	var names []fqdn.Name
 	var last market.Listing
 	for {
@@ -140,6 +140,6 @@ func (s shelf) Selling(ctx context.Context, tx store.Tx, account string) ([]fqdn
 }
 
 // WithdrawAll implements [portfolio.Market].
-func (s shelf) WithdrawAll(ctx context.Context, tx store.Tx, account string) error {
+func (s accountMarket) WithdrawAll(ctx context.Context, tx store.Tx, account string) error {
 	return seller(account).WithdrawAll(ctx, tx, s.now())
 }

@@ -73,7 +73,7 @@ func (o *office) add(ctx context.Context, t testing.TB, domain string) tools.Add
 	return out
 }
 
-// publish puts the proof of the claim into the DNS beside what stands there.
+// publish puts the proof of the claim into the DNS beside the records there.
 func (o *office) publish(claims ...tools.AddOut) {
 	values := map[string][]string{}
 	for _, c := range claims {

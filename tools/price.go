@@ -64,9 +64,9 @@ func needPrices(ctx context.Context, asked bool) error {
 // pricesFor says in a refusal what it was that needs real prices.
 func pricesFor(err error, what string) error {
 	if f := fault.From(err); f != nil {
-		told := *f
-		told.Detail = what + ", and " + f.Detail
-		return &told
+		shown := *f
+		shown.Detail = what + ", and " + f.Detail
+		return &shown
 	}
 	return nil
 }

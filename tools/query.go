@@ -49,8 +49,8 @@ func (q Query) read(suffixes *fqdn.Suffixes) (subject, error) {
 	if suffixes.Known(name) { // co.uk
 		return subject{labels: []fqdn.Name{fqdn.MustParse(name.Label())}}, nil
 	}
-	exact, suffix, err := suffixes.Split(name) // whose label may be one that nobody can have: the verdict says so
-	if err != nil {                            // an unknown suffix: the label is what stands in front of the last dot
+	exact, suffix, err := suffixes.Split(name) // a label that cannot be registered gets its verdict
+	if err != nil {                            // an unknown TLD: the label is the part before the last dot
 		above := name
 		for above.Dots() > 1 {
 			above = above.Parent()

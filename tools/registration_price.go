@@ -53,7 +53,7 @@ func (s *service) registrationPrice() op.Operation[PriceIn, PriceOut] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Read,
-		MaxAge:  pricesKeep,
+		MaxAge:  pricesMaxAge,
 		Cache:   reuse[PriceIn, PriceOut](s.stamp),
 		Example: PriceIn{TLD: "com", Op: Action(tld.Register)},
 		Do:      s.price,

@@ -15,8 +15,8 @@ type MetadataIn struct {
 	TLD SuffixText `json:"tld" jsonschema:"a TLD, e.g. com, co.uk or рф"`
 }
 
-// pricesKeep is how long a client may keep a price or the facts about a suffix: they change a few times a year.
-const pricesKeep = time.Hour
+// pricesMaxAge is how long a client may cache a price or the facts about a TLD: they change a few times a year.
+const pricesMaxAge = time.Hour
 
 // answersHold is how long an encoded answer that only a stamp can outdate is given again.
 const answersHold = time.Hour
@@ -42,7 +42,7 @@ func (s *service) tldMetadata() op.Operation[MetadataIn, tld.Metadata] {
 		Tool:    true,
 		Effect:  op.Reads,
 		Limit:   op.Read,
-		MaxAge:  pricesKeep,
+		MaxAge:  pricesMaxAge,
 		Cache:   &op.Cache[MetadataIn, tld.Metadata]{For: func(MetadataIn, tld.Metadata) time.Duration { return serversHold }},
 		Example: MetadataIn{TLD: "de"},
 		Do:      s.metadata,
@@ -60,7 +60,7 @@ func (s *service) metadata(_ context.Context, in MetadataIn) (tld.Metadata, erro
 	}
 	servers := s.cfg.Lookup.Servers(suffix) // as in force now, after what IANA has published since
 	if m.Registry.Name == "" && servers.RDAPSource != string(tld.FromOperator) {
-		return m, nil // a suffix that somebody else than a registry sells names under: no server answers for it
+		return m, nil // names below it are not sold by a registry: no server answers for it
 	}
 	m.Unknown = slices.Clone(m.Unknown)
 	if source := tld.RDAPSource(servers.RDAPSource); source == tld.FromIANA || source == tld.FromOperator {

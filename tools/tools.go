@@ -1,6 +1,6 @@
-// Package tools is the public operations: what anybody may ask about domains, suffixes and listings.
+// Package tools is the public operations: questions about domains, TLDs and listings.
 //
-// Each operation stands in a file of its own; [New] lists them. A new operation is one new file and one line.
+// Each operation has a file of its own; [New] lists them. A new operation is one new file and one line.
 package tools
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/tld"
 )
 
-// Config is what the operations stand on.
+// Config is what the operations need.
 type Config struct {
 	Lookup  *lookup.Service
 	Market  *market.Market
@@ -30,7 +30,7 @@ type Config struct {
 	Portfolio Portfolio // of the accounts
 }
 
-// A Portfolio keeps the names of accounts, as [portfolio.Portfolio] does.
+// A Portfolio stores the names of accounts, as [portfolio.Portfolio] does.
 type Portfolio interface {
 	Add(ctx context.Context, account string, name fqdn.Name) (portfolio.Claim, error)
 	List(ctx context.Context, account string, after fqdn.Name, limit int) (claims []portfolio.Claim, more bool, err error)
@@ -57,8 +57,8 @@ type service struct {
 	cursors  cursorKey
 }
 
-// New returns the set of all public operations, in the order of the documentation, and of those that run and list them in batches. It panics on a default suffix
-// that is not a domain name, and without a secret.
+// New returns the set of all public operations in the order of the documentation, with its batches and its guide. It panics
+// on a default TLD that is not a domain name, and without a secret.
 func New(cfg Config) *op.Set {
 	s := &service{cfg: cfg, cursors: cfg.Secret}
 	if len(cfg.Secret) < 16 {

@@ -28,7 +28,7 @@ emberlane.org,660000,,USD,,
 xn--bcher-kva.com,550000,,USD,,
 `
 
-// A stand is the operations over a registry on loopback and a store of their own.
+// A fixture is the operations over a registry on loopback and a store of their own.
 type fixture struct {
 	set      *op.Set
 	registry *demoregistry.Registry
@@ -36,7 +36,7 @@ type fixture struct {
 	lookup   *lookup.Service
 }
 
-func newStand(t testing.TB) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	reg, err := demoregistry.Start(demoregistry.Config{Count: true})
 	if err != nil {
@@ -105,7 +105,7 @@ func brief(results []tools.Result) string {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	for _, test := range []struct {
 		name, in, label string
 		want            []string // the first results
@@ -142,7 +142,7 @@ func TestSearch(t *testing.T) {
 
 func TestSearchRefuses(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	long := strings.Repeat("a", 254)
 	for _, test := range []struct{ name, in, field string }{
 		{"nothing", `{"q":" "}`, "q"},
@@ -173,7 +173,7 @@ func TestSearchRefuses(t *testing.T) {
 
 func TestPrices(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	const in = `{"q":"brewhaven.com","tlds":["com"]}`
 	anonymous, err := call[tools.SearchOut](t.Context(), t, s, "search_domain", in)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestPrices(t *testing.T) {
 
 func TestRealPricesNeedASignedInCaller(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	noScope := op.WithCaller(t.Context(), op.Caller{Account: "acc_1"})
 	for _, test := range []struct{ op, in string }{
 		{"search_domain", `{"q":"a","require_real_prices":true}`},
@@ -225,7 +225,7 @@ func TestRealPricesNeedASignedInCaller(t *testing.T) {
 
 func TestCheckKeepsTheOrderAndNamesWhatIsNoName(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	out, err := call[tools.CheckOut](t.Context(), t, s, "check_domains", `{"domains":["quietmeadow.com","a_b.com","acme","cobaltpine.io","com","brewhaven.com"]}`)
 	want := "quietmeadow.com exact available\na_b.com exact invalid\nacme exact invalid\ncobaltpine.io exact registered\ncom exact invalid\nbrewhaven.com exact registered for sale\n"
 	if got := brief(out.Results); err != nil || got != want {
@@ -238,7 +238,7 @@ func TestCheckKeepsTheOrderAndNamesWhatIsNoName(t *testing.T) {
 
 func TestCheckCostsALookupForTenNames(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	for _, test := range []struct{ names, want int }{{1, 1}, {10, 1}, {11, 2}, {200, 20}} {
 		in, _ := json.Marshal(map[string]any{"domains": strings.Split(strings.Repeat("a.test,", test.names-1)+"a.test", ",")})
 		c, err := s.set.Named("check_domains").Begin(t.Context(), in)
@@ -250,7 +250,7 @@ func TestCheckCostsALookupForTenNames(t *testing.T) {
 
 func TestWhois(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	registered, err := call[tools.WhoisOut](t.Context(), t, s, "whois_lookup", `{"domain":"www.cobaltpine.com"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestWhois(t *testing.T) {
 
 func TestRegistrationPrices(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	for _, test := range []struct{ in, want string }{
 		{`{"tld":"com"}`, `"op":"register"`},
 		{`{"tld":".COM","op":"renew"}`, `"tld":"com","op":"renew"`},
@@ -312,7 +312,7 @@ func TestRegistrationPrices(t *testing.T) {
 
 func TestTLDPagesHoldEverySuffixOnce(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	seen, in := map[string]bool{}, `{"limit":100}`
 	for range 30 {
 		out, err := call[tools.TLDsOut](t.Context(), t, s, "list_tlds", in)
@@ -339,7 +339,7 @@ func TestTLDPagesHoldEverySuffixOnce(t *testing.T) {
 
 func TestListingPages(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	for _, how := range []string{"cursor", "offset"} {
 		var names []string
 		in := `{"limit":2,"sort":"name"}`
@@ -384,7 +384,7 @@ func TestListingPages(t *testing.T) {
 // Every operation's zero answer fits its schema: no null, nothing missing.
 func TestZero(t *testing.T) {
 	t.Parallel()
-	for _, o := range newStand(t).set.All() {
+	for _, o := range newFixture(t).set.All() {
 		zero, err := o.Zero()
 		if err != nil {
 			t.Fatal(err)
@@ -409,7 +409,7 @@ func TestZero(t *testing.T) {
 // Real answers fit their schemas.
 func TestExamplesFit(t *testing.T) {
 	t.Parallel()
-	for _, o := range newStand(t).set.All() {
+	for _, o := range newFixture(t).set.All() {
 		if o.Scope != "" {
 			continue // TestPortfolioAnswersFit has an account
 		}
@@ -435,7 +435,7 @@ func TestExamplesFit(t *testing.T) {
 // An assistant pays for each byte: a search answer stays within 3 000, a look-up within 2 500.
 func TestAnswersKeepTheirBudget(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newFixture(t)
 	for _, test := range []struct {
 		op, in string
 		most   int
@@ -457,7 +457,7 @@ func TestAnswersKeepTheirBudget(t *testing.T) {
 // An answer that shows a marketplace price depends on the caller, and must say so to every cache on the way.
 func TestAnswersWithPricesVary(t *testing.T) {
 	t.Parallel()
-	for _, o := range newStand(t).set.All() {
+	for _, o := range newFixture(t).set.All() {
 		schema, err := json.Marshal(o.Out)
 		if err != nil {
 			t.Fatal(err)
@@ -466,7 +466,7 @@ func TestAnswersWithPricesVary(t *testing.T) {
 			t.Errorf("%s shows prices but does not vary with the caller", o.Name)
 		}
 	}
-	s := newStand(t)
+	s := newFixture(t)
 	for _, call := range []struct{ op, in string }{
 		{"search_domain", `{"q":"brewhaven.com"}`},
 		{"check_domains", `{"domains":["brewhaven.com"]}`},

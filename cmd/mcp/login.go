@@ -45,7 +45,7 @@ func command(ctx context.Context, word string, o *options, environ func(string) 
 	}
 	err = login.SignOut(ctx)
 	if errors.Is(err, clilogin.ErrNotSignedIn) {
-		fmt.Fprintln(stderr, "nobody was signed in")
+		fmt.Fprintln(stderr, "no one was signed in")
 		return nil
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func command(ctx context.Context, word string, o *options, environ func(string) 
 	return nil
 }
 
-// remoteAPI is the API behind -backend, called for whoever is on stdio: with the token of the environment, else as the
+// remoteAPI is the API behind -backend, called for the user of stdio: with the token of the environment, else as the
 // person who signed in, else anonymously. Over HTTP callers are anonymous.
 func remoteAPI(o *options, token string, environ func(string) (string, bool)) (*apiclient.API, error) {
 	u, err := url.Parse(o.backend)

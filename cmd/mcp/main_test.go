@@ -245,7 +245,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// The token is that of who starts the program: through -http it would speak for everybody who calls.
+// The token belongs to the user who starts the program: with -http every client would act with it.
 func TestTheTokenSpeaksForWhoIsOnStdio(t *testing.T) {
 	t.Parallel()
 	sent := make(chan string, 1)
@@ -283,7 +283,7 @@ func TestBackendThatIsGone(t *testing.T) {
 	}
 }
 
-// Where nobody can be signed in, the way to where somebody can be is told, and it is one that works: it used to lead from
+// Where sign-in is not served, the answer names the address that serves it. It used to lead from
 // "set NAMEWHARF_TOKEN" to "-issuer is required".
 func TestTheWayToSignIn(t *testing.T) {
 	t.Parallel()

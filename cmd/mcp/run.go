@@ -35,7 +35,7 @@ import (
 )
 
 // tokenVariable is the environment variable with the access token of who asks over stdio. Over HTTP it counts for
-// nothing: whoever calls would see what its owner may see.
+// nothing: every client would see what its owner may see.
 const tokenVariable = "NAMEWHARF_TOKEN"
 
 // options are the flags.
@@ -176,7 +176,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	o.cfg.Environ, o.cfg.Logger, o.cfg.Now = environ, log, time.Now
 	application, err := app.Open(ctx, o.cfg, dataDir(environ))
 	if ctx.Err() != nil && err != nil {
-		return nil // told to end before it began
+		return nil // the program was stopped while it started
 	}
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func serveStdio(ctx context.Context, config mcp.Config, stdin io.Reader, stdout 
 	}
 	err = server.Stdio(ctx, stdin, stdout)
 	if ctx.Err() != nil {
-		return nil // told to end
+		return nil // the program was stopped
 	}
 	return err
 }

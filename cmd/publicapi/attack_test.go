@@ -46,7 +46,7 @@ func wantOAuthError(t testing.TB, what string, got oauthtest.Answer, code string
 	}
 }
 
-// attacks on sign-in, against the program. Each stands in docs/attacks.md.
+// attacks on sign-in, against the program. Each is in docs/attacks.md.
 var attacks = map[string]func(*site, *testing.T){
 	"redirect tricks":               (*site).redirectTricks,
 	"PKCE downgrades":               (*site).pkceDowngrades,

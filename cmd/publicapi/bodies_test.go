@@ -104,7 +104,7 @@ var bodyPaths = map[string]struct {
 	"a signed quote": {partnerAPI + "/quotes", "application/json", 4 << 10, "4 KiB"},
 }
 
-// A body that stopped was held for half a minute, and then its sender was told nothing, since the server took itself for
+// A body that stopped was held for half a minute, and then its sender got no answer, since the server took itself for
 // the one who had been left: status 499.
 func TestBodiesThatStop(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// A signed request showed nothing before all of its body had been read, whoever sent it: its headers, its timestamp and
+// A signed request showed nothing before all of its body had been read, with any credential: its headers, its timestamp and
 // the budget of its address were looked at afterwards.
 func TestSignedBodiesAreReadLast(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 )
 
 // TestExampleLogin runs examples/login as a person does who has no browser at hand: they go where it says, allow it to
-// see prices, and it comes back with those. It does not ask twice, until it is told to sign out.
+// see prices, and it comes back with those. It does not ask again before it signs out.
 func TestExampleLogin(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -25,7 +25,7 @@ func (s *site) until429(t *testing.T, most int, send func() reply) (before int, 
 	return most, reply{}
 }
 
-// Whoever guesses codes, refresh tokens and clients, or floods the endpoints with what is malformed, is told to wait; who
+// A client that guesses codes, refresh tokens and client ids, or floods the endpoints with malformed requests, is throttled; one that
 // comes from elsewhere is not.
 func TestFailuresOfSignInAreCharged(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ var badRequests = []bad{
 	{"a list of numbers", "POST", check, `{"domains":[1]}`, nil, 400, "domains[0] must be a string"},
 	{"no names", "POST", check, `{"domains":[]}`, nil, 400, "at least 1"},
 	{"201 names", "POST", check, `{"domains":["a_b"` + strings.Repeat(`,"a_b"`, 200) + `]}`, nil, 400, "at most 200"},
-	{"31 suffixes", "POST", search, `{"q":"a","tlds":["test"` + strings.Repeat(`,"test"`, 30) + `]}`, nil, 400, "at most 30"},
+	{"31 TLDs", "POST", search, `{"q":"a","tlds":["test"` + strings.Repeat(`,"test"`, 30) + `]}`, nil, 400, "at most 30"},
 	{"a NUL", "POST", search, `{"q":"a\u0000.test"}`, nil, 400, "NUL"},
 	{"a raw NUL", "POST", search, "{\"q\":\"a\x00.test\"}", nil, 400, ""},
 	{"a line feed in a name", "POST", whois, `{"domain":"a.test\r\nb.test"}`, nil, 400, "domain "},
@@ -73,8 +73,8 @@ var badRequests = []bad{
 	{"an underscore", "POST", whois, `{"domain":"a_b.test"}`, nil, 400, "underscore"},
 	{"an address", "POST", whois, `{"domain":"127.0.0.1"}`, nil, 400, "domain "},
 	{"an IPv6 address", "POST", search, `{"q":"http://[::1]/"}`, nil, 400, "q "},
-	{"a bare suffix", "POST", whois, `{"domain":"co.uk"}`, nil, 400, "domain "},
-	{"an unknown suffix", "POST", whois, `{"domain":"acme.nosuchsuffix"}`, nil, 400, "domain "},
+	{"a bare TLD", "POST", whois, `{"domain":"co.uk"}`, nil, 400, "domain "},
+	{"a name under an unknown TLD", "POST", whois, `{"domain":"acme.nosuchsuffix"}`, nil, 400, "domain "},
 	{"no operations", "POST", batched, `{"operations":[]}`, nil, 400, "at least 1"},
 	{"21 operations", "POST", batched, operations(21), nil, 400, "at most 20"},
 	{"an id twice", "POST", batched, `{"operations":[{"id":"a","op":"whois_lookup","params":{"domain":"quietmeadow.test"}},{"id":"a","op":"whois_lookup","params":{"domain":"quietmeadow.test"}}]}`, nil, 400, "operations[1].id"},
@@ -93,10 +93,10 @@ var badRequests = []bad{
 	{"a parameter twice", "GET", price + "?tld=com&tld=net", "", nil, 400, "tld is given twice"},
 	{"no parameter", "GET", price, "", nil, 400, "tld is required"},
 	{"an empty parameter", "GET", price + "?tld=", "", nil, 400, "tld must not be empty"},
-	{"a suffix of two words", "GET", price + "?tld=a%20b", "", nil, 400, "tld "},
-	{"a suffix nobody has", "GET", price + "?tld=nosuchsuffix", "", nil, 404, ""},
+	{"a TLD of two words", "GET", price + "?tld=a%20b", "", nil, 400, "tld "},
+	{"an unknown TLD", "GET", price + "?tld=nosuchsuffix", "", nil, 404, ""},
 	{"rules of one nobody has", "GET", "/api/tlds/nosuchsuffix/metadata", "", nil, 404, ""},
-	{"rules of what is no suffix", "GET", "/api/tlds/a%20b/metadata", "", nil, 400, "tld "},
+	{"rules of what is no TLD", "GET", "/api/tlds/a%20b/metadata", "", nil, 400, "tld "},
 	{"rules of NUL", "GET", "/api/tlds/%00/metadata", "", nil, 400, "tld "},
 	{"rules of two dots", "GET", "/api/tlds/%2e%2e/metadata", "", nil, 404, ""},
 	{"a page of nothing", "GET", listings + "?limit=0", "", nil, 400, "limit must be between 1 and 100"},
@@ -266,7 +266,7 @@ func TestBodiesOfUnknownLength(t *testing.T) {
 	}
 }
 
-// A client that sends its header, or its body, drop by drop holds nobody up and is cut off.
+// A client that sends its header, or its body, byte by byte delays no other client and is disconnected.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -34,8 +34,8 @@ type listedKey struct {
 	Tables map[string]int
 }
 
-// keyCommand runs operator key … on the counter's store.
-func (c *counter) keyCommand(t *testing.T, operator string, into any, words ...string) (stderr string, ok bool) {
+// keyCommand runs operator key … on the fixture's store.
+func (c *fixture) keyCommand(t *testing.T, operator string, into any, words ...string) (stderr string, ok bool) {
 	t.Helper()
 	args := append([]string{"key"}, words...)
 	args = append(args, "-json", "-as", "ada", "-server-key-file", c.keys)
@@ -59,12 +59,12 @@ func (c *counter) keyCommand(t *testing.T, operator string, into any, words ...s
 	return errs.String(), true
 }
 
-// The server's key is changed while two processes serve partners: nobody notices, everything is sealed anew, and the key
+// The server's key is changed while two processes serve partners: no request fails, everything is sealed anew, and the key
 // before goes when nothing needs it.
 func TestServerKeyIsRotatedBesideRunningServers(t *testing.T) {
 	t.Parallel()
 	operator := compile(t, "operator")
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachEngine(t, 1, func(t *testing.T, c *fixture) {
 		one, two := c.service(t).start(), c.service(t).start()
 		if c.cfg.URL == "" {
 			two.end() // SQLite is for one process and the operator
@@ -157,7 +157,7 @@ func TestServerKeyIsRotatedBesideRunningServers(t *testing.T) {
 // A file of an earlier version is taken over, and the older flag still names a file.
 func TestOlderKeyFile(t *testing.T) {
 	t.Parallel()
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachEngine(t, 1, func(t *testing.T, c *fixture) {
 		first := c.service(t).start() // by -partner-keys-file
 		if a, err := first.line(c.by).Do("GET", loadgen.Root+"/orders", "", ""); err != nil || a.Status != 200 {
 			t.Errorf("with the older flag: %d %s, %v", a.Status, a.Body, err)
@@ -203,7 +203,7 @@ func TestOlderKeyFile(t *testing.T) {
 	})
 }
 
-// From a backup of the database alone nobody makes or finishes a sign-in at a provider, signs a quote, or opens a secret.
+// A backup of the database alone does not suffice to start or finish a sign-in at a provider, sign a quote, or open a secret.
 func TestABackupAloneSignsAndOpensNothing(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
@@ -299,7 +299,7 @@ func opens(key, flow []byte) bool {
 	return false
 }
 
-// A stored value and where it stands.
+// A stored value and its place.
 type storedValue struct {
 	column string
 	value  []byte

@@ -44,7 +44,7 @@ const (
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	names := int(float64(*orderRate**kills)*killGap.Seconds()*1.5) + buyers**kills
-	eachCounter(t, names, func(t *testing.T, c *counter) {
+	eachEngine(t, names, func(t *testing.T, c *fixture) {
 		postbox := newPostbox(t)
 		s := c.service(t, "-rate-limits", "off", "-webhook-allow-private", "127.0.0.0/8").start()
 		if a, err := s.line(c.by).Do("PUT", "/api/partner/webhooks", fmt.Sprintf(`{"url":%q,"secret":"0123456789abcdef"}`, postbox.url), ""); err != nil || a.Status != 200 {
@@ -117,7 +117,7 @@ type crowd struct {
 	mu      sync.Mutex
 	orders  []acknowledged
 	refunds int
-	sold    map[string]bool // names for which somebody asked, and whether one was told that it is sold
+	sold    map[string]bool // names that were ordered, and whether an answer said that they are sold
 }
 
 // An acknowledged order was answered with 201.
@@ -338,8 +338,8 @@ func (m *crowd) repeat() {
 	}
 }
 
-// audit looks into the store, which nobody uses any more.
-func (m *crowd) audit(c *counter) {
+// audit checks the store, which is no longer in use.
+func (m *crowd) audit(c *fixture) {
 	t := m.t
 	t.Helper()
 	db := storetest.Open(t, c.cfg)

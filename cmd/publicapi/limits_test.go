@@ -133,7 +133,7 @@ func TestWhoIsLimited(t *testing.T) {
 	}
 }
 
-// Who guesses tokens is told to wait, by each transport.
+// Guessing of tokens is throttled by each transport.
 func TestGuessingTokensIsLimited(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-trusted-proxies", "127.0.0.0/8")

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
 
-// A site is the program on a loopback port, over a registry that the test can look into.
+// A site is the program on a loopback port, over a registry that the test can inspect.
 type site struct {
 	url      string
 	data     string // directory of its store
@@ -218,7 +218,7 @@ type toolMessage struct {
 	}
 }
 
-// A log takes what the program writes to standard error.
+// A log collects what the program writes to standard error.
 type log struct {
 	mu sync.Mutex
 	b  strings.Builder

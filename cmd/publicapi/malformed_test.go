@@ -45,7 +45,7 @@ var malformedCalls = map[string]string{
 }
 
 // A call that the protocol refused, before the operation could charge it, was free: no RateLimit field, no 429, for as
-// many as anybody liked to send. And its refusal was a program's error text.
+// many as a client liked to send. And its refusal was a program's error text.
 func TestMalformedCallsAreCharged(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -69,7 +69,7 @@ func TestMalformedCallsAreCharged(t *testing.T) {
 	}
 }
 
-// Whoever sends nothing but malformed calls comes to an end of them.
+// A client that sends only malformed calls is throttled.
 func TestMalformedCallsEnd(t *testing.T) {
 	t.Parallel()
 	s := open(t)

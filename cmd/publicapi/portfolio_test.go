@@ -35,7 +35,7 @@ func (s *site) owner(t *testing.T) *owner {
 	return &owner{s, person, person.Tokens(oauth.NewClient(), nil).Access}
 }
 
-// A claim is how a name stands in a portfolio.
+// A claim is a name in a portfolio.
 type claim struct {
 	Domain, Status string
 	Proof          struct{ Type, Name, Value string }
@@ -154,7 +154,7 @@ func firstChange(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
-// forSale is the listings of the market with the words, as anybody sees them.
+// forSale is the listings of the market with the words, as anonymous callers see them.
 func (s *site) forSale(t *testing.T, words string) string {
 	t.Helper()
 	return s.do(t, "GET", listings+"?"+url.Values{"q": {words}, "limit": {"100"}}.Encode(), "").text
@@ -253,7 +253,7 @@ func samples(t *testing.T) (names []string) {
 	return names
 }
 
-// thousandNames changes a thousand names in one call, of which some are another's, nobody's, or no names.
+// thousandNames changes a thousand names in one call, of which some are another account's, of no account, or no names.
 func (s *site) thousandNames(t *testing.T) {
 	o, rival := s.owner(t), s.owner(t)
 	const own = 120
@@ -439,7 +439,7 @@ func TestNamesThatChangeHands(t *testing.T) {
 	}
 
 	// Another process on the store, whose registry says that all names expire ten days sooner. It asks by itself about
-	// what nobody has asked about since the proof.
+	// what was not asked about since the proof.
 	earlier, err := demoregistry.Start(demoregistry.Config{Now: func() time.Time { return clock().AddDate(0, 0, -10) }})
 	if err != nil {
 		t.Fatal(err)
@@ -464,7 +464,7 @@ func TestNamesThatChangeHands(t *testing.T) {
 	wait(held + " verified true, " + lost + " suspended false, ")
 }
 
-// The demo has an account, and DNS in which its owner's proofs stand by themselves.
+// The demo has an account, and DNS in which its owner's proofs are published already.
 func TestDemoAccount(t *testing.T) {
 	t.Parallel()
 	p := programtest.Start(t, nil, "-demo", "-addr", "127.0.0.1:0", "-rate-limits", "off")

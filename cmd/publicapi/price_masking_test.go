@@ -91,7 +91,7 @@ type stranger struct {
 	seen map[string]string
 }
 
-// note keeps what was answered: status, headers and body, but for times and ids.
+// note records the answer: status, headers and body, but for times and ids.
 func (s *stranger) note(what string, r reply) reply {
 	h := r.Header.Clone()
 	for _, name := range []string{"Date", "X-Request-Id", "Ratelimit", "Ratelimit-Policy"} {
@@ -113,7 +113,7 @@ func (s *stranger) note(what string, r reply) reply {
 	return r
 }
 
-// sorts are those that anybody may ask for.
+// sorts are those that need no scope.
 var sorts = []string{"newest", "name", "length"}
 
 // look asks everything.

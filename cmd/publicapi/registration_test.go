@@ -13,7 +13,7 @@ func (s *site) registerFrom(t *testing.T, address string) reply {
 	return s.do(t, "POST", "/api/oauth/register", `{"redirect_uris":["https://app.example/cb"]}`, "X-Forwarded-For", address)
 }
 
-// Whoever owns many addresses is held by the next layer, and an honest client of elsewhere is not.
+// A client with many addresses is limited by the next layer, and an honest client of another network is not.
 func TestRegistrationsAreLimitedInLayers(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-trusted-proxies", "127.0.0.0/8", "-max-registrations-per-day", "500")

@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	cfg.Environ, cfg.Logger, cfg.Now, cfg.Around = environ, log, time.Now, httpserver.Upstream(metrics.Registerer(), tracer)
 	application, err := app.Open(ctx, cfg, defaultData)
 	if ctx.Err() != nil && err != nil {
-		return nil // told to end before it began
+		return nil // the program was stopped while it started
 	}
 	if err != nil {
 		return err

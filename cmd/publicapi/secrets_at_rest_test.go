@@ -17,7 +17,7 @@ import (
 	"github.com/namewharf/namewharf/internal/oauthtest"
 )
 
-// A sink is a mail server that keeps what it is given (RFC 5321).
+// A sink is a mail server that stores all mail (RFC 5321).
 type sink struct {
 	address string
 	mu      sync.Mutex
@@ -94,7 +94,7 @@ func (s *sink) link(t testing.TB, _, path string) string {
 	return ""
 }
 
-// Nothing that signs anybody in is kept or logged: not by a server that has a mail server, and without one, where mail
+// Nothing that can be used to sign in is stored or logged: not by a server that has a mail server, and without one, where mail
 // goes to the log, nothing but its links.
 func TestNothingInClear(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,7 @@ func (s *site) wholeLife(t *testing.T, mailed func(t testing.TB, to, path string
 	tokens := grant(oauth.MustToken(app.CodeForm(code)))
 	tokens = grant(oauth.MustToken(app.RefreshForm(tokens.Refresh)))
 	s.everyTransport(t, tokens.Access)
-	oauth.Token(app.CodeForm(code)) // a replay, which is told in both logs
+	oauth.Token(app.CodeForm(code)) // a replay, which is in both logs
 	tokens = grant(person.Tokens(app, nil))
 	next := grant(oauth.MustToken(app.RefreshForm(tokens.Refresh)))
 	oauth.Token(app.RefreshForm(tokens.Refresh))

@@ -22,7 +22,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// A service is the program in a process of its own, on an address and a store that outlive it.
+// A service is the program in a process of its own. Its address and its store stay when it is restarted.
 type service struct {
 	t       *testing.T
 	cfg     store.Config // of the store
@@ -33,8 +33,8 @@ type service struct {
 	program *programtest.Program
 }
 
-// A counter is the business behind a service: whoever serves it, it stays the same.
-type counter struct {
+// A fixture is the partner, the keys and the listings of a store. Services on one store share it.
+type fixture struct {
 	cfg     store.Config
 	keys    string // file
 	partner admin.Partner
@@ -47,10 +47,10 @@ const priceCents = 9900
 // name is a name that is for sale.
 func name(n int) string { return fmt.Sprintf("lot%06d.com", n) }
 
-// newCounter offers some names on a store, to one partner.
-func newCounter(t *testing.T, cfg store.Config, names int) *counter {
+// newFixture offers some names on a store, to one partner.
+func newFixture(t *testing.T, cfg store.Config, names int) *fixture {
 	t.Helper()
-	c := &counter{cfg: cfg, keys: filepath.Join(t.TempDir(), seal.FileName)}
+	c := &fixture{cfg: cfg, keys: filepath.Join(t.TempDir(), seal.FileName)}
 	db, err := store.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func newCounter(t *testing.T, cfg store.Config, names int) *counter {
 }
 
 // operator is one who works on an open store.
-func (c *counter) operator(t *testing.T, db *store.DB) *admin.Operator {
+func (c *fixture) operator(t *testing.T, db *store.DB) *admin.Operator {
 	t.Helper()
 	keys, err := seal.Load(c.keys, nil)
 	if err != nil {
@@ -88,14 +88,14 @@ func (c *counter) operator(t *testing.T, db *store.DB) *admin.Operator {
 	return admin.New(db, keys, time.Now, "test")
 }
 
-// eachCounter runs the test with a counter on each engine.
-func eachCounter(t *testing.T, names int, test func(t *testing.T, c *counter)) {
+// eachEngine runs the test with a fixture on each engine.
+func eachEngine(t *testing.T, names int, test func(t *testing.T, c *fixture)) {
 	t.Helper()
-	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) { test(t, newCounter(t, cfg, names)) })
+	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) { test(t, newFixture(t, cfg, names)) })
 }
 
-// service is a process for the counter that does not run yet.
-func (c *counter) service(t *testing.T, args ...string) *service {
+// service is a process for the fixture that does not run yet.
+func (c *fixture) service(t *testing.T, args ...string) *service {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// outcome is what a request as it stands on the wire comes to: "ok", or the code of an error.
+// outcome is the result of a request as sent on the wire: "ok", or the code of an error.
 func outcome(t *testing.T, l *loadgen.Conn, request []byte) string {
 	t.Helper()
 	a, err := l.Send(request)
@@ -48,7 +48,7 @@ func signed(t *testing.T, by signature.Credential, method, path, body, key strin
 // comes to it, and that none of them forgets when it is killed.
 func TestReplayIsRefusedEverywhere(t *testing.T) {
 	t.Parallel()
-	eachCounter(t, 4, func(t *testing.T, c *counter) {
+	eachEngine(t, 4, func(t *testing.T, c *fixture) {
 		a, b := c.service(t, "-rate-limits", "off").start(), c.service(t, "-rate-limits", "off").start()
 		requests := [][]byte{
 			signed(t, c.by, "GET", "/availability?domain="+name(0), "", ""),
@@ -98,7 +98,7 @@ func TestReplayIsRefusedEverywhere(t *testing.T) {
 // killed.
 func TestLimitsHoldTogether(t *testing.T) {
 	t.Parallel()
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachEngine(t, 1, func(t *testing.T, c *fixture) {
 		a, b := c.service(t).start(), c.service(t).start()
 		begun := time.Now()
 		passed := map[string]int{}
@@ -124,7 +124,7 @@ func TestLimitsHoldTogether(t *testing.T) {
 func TestTwoSellOneInventory(t *testing.T) {
 	t.Parallel()
 	const names = 200
-	eachCounter(t, names, func(t *testing.T, c *counter) {
+	eachEngine(t, names, func(t *testing.T, c *fixture) {
 		a, b := c.service(t, "-rate-limits", "off").start(), c.service(t, "-rate-limits", "off").start()
 		f := follow(t, b, c.by)
 		m := newCrowd(t, c.by, names, a, b)
@@ -153,7 +153,7 @@ var errTakenBack = errors.New("taken back")
 func TestStalledTransactionsMakeNoGap(t *testing.T) {
 	t.Parallel()
 	const names = 500
-	c := newCounter(t, store.Config{URL: storetest.Postgres(t)}, names)
+	c := newFixture(t, store.Config{URL: storetest.Postgres(t)}, names)
 	db := storetest.Open(t, c.cfg)
 	keys, err := seal.Load(c.keys, nil)
 	if err != nil {

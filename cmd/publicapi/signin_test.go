@@ -21,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// public is the base URL of a site that stands behind a proxy which terminates TLS.
+// public is the base URL of a site behind a proxy which terminates TLS.
 const public = "https://names.example"
 
 // openPublic opens such a site, with all limits, and with no network allowed that is not public. Callers say in
@@ -290,7 +290,7 @@ func otherOrigins(t *testing.T, s *site, oauth *oauthtest.Server) {
 func signedInLimits(t *testing.T, s *site, oauth *oauthtest.Server) {
 	app := oauth.NewClient("https://app.example/cb")
 	one, two := oauth.SignedInUser().Tokens(app, nil).Access, oauth.SignedInUser().Tokens(app, nil).Access
-	twenty := `{"domains":["a_b"` + strings.Repeat(`,"a_b"`, 199) + `]}` // look-ups that ask nobody
+	twenty := `{"domains":["a_b"` + strings.Repeat(`,"a_b"`, 199) + `]}` // look-ups without a question to a server
 	spend := func(token, from string) int {
 		headers := []string{"X-Forwarded-For", from}
 		if token != "" {
@@ -300,7 +300,7 @@ func signedInLimits(t *testing.T, s *site, oauth *oauthtest.Server) {
 	}
 	for _, test := range []struct {
 		name, token, from string
-		want              int // of what nobody has drawn from before
+		want              int // of a full bucket
 	}{
 		{"a stranger", "", "192.0.2.40", 40},
 		{"an account at the same address", one, "192.0.2.40", 280},

@@ -14,7 +14,7 @@ import (
 )
 
 // oldEvents gives the partner events of more than 400 days ago, and a young one; it returns the ids of the first and last.
-func oldEvents(t *testing.T, c *counter, n int) (old, young string) {
+func oldEvents(t *testing.T, c *fixture, n int) (old, young string) {
 	t.Helper()
 	db := storetest.Open(t, c.cfg)
 	then := time.Now().Add(-401 * 24 * time.Hour)
@@ -44,10 +44,10 @@ func execute(t *testing.T, db *store.DB, query string) {
 }
 
 // TestSweeps shows that the program removes old rows from its start on, that another process goes on where one is killed,
-// and what partners and Prometheus are told.
+// and what partners and Prometheus get.
 func TestSweeps(t *testing.T) {
 	t.Parallel()
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachEngine(t, 1, func(t *testing.T, c *fixture) {
 		const n = 40_000
 		old, young := oldEvents(t, c, n)
 		db := storetest.Open(t, c.cfg)

@@ -117,7 +117,7 @@ func (s *site) restScopes(t *testing.T, both, prices, domains string) {
 			}
 		}
 	}
-	for _, token := range []string{"", domains} { // the other scope alone shows what nobody's shows
+	for _, token := range []string{"", domains} { // the other scope alone shows what no token shows
 		headers := []string{}
 		if token != "" {
 			headers = []string{"Authorization", "Bearer " + token}

@@ -35,7 +35,7 @@ var questions = []question{
 	{"a label", "search_domain", `{"q":"cobaltpine","tlds":["io","de","co.uk"]}`, `"domain":"cobaltpine.co.uk"`},
 	{"a phrase", "search_domain", `{"q":"coffee shop berlin"}`, `"domain":"coffee-shop-berlin.com"`},
 	{"a URL", "search_domain", `{"q":"https://www.cobaltpine.co.uk/about?x=1"}`, `"domain":"cobaltpine.co.uk","evidence"`},
-	{"an unknown suffix", "search_domain", `{"q":"acme.nosuchsuffix","tlds":["com"]}`, `"status":"invalid"`},
+	{"an unknown TLD", "search_domain", `{"q":"acme.nosuchsuffix","tlds":["com"]}`, `"status":"invalid"`},
 	{"the price to register", "tld_registration_price", `{"tld":"com","op":"register"}`, `"op":"register"`},
 	{"to renew", "tld_registration_price", `{"tld":"com","op":"renew"}`, `"op":"renew"`},
 	{"to transfer", "tld_registration_price", `{"tld":"com","op":"transfer"}`, `"op":"transfer"`},
@@ -57,8 +57,8 @@ var questions = []question{
 	{"the wrong type", "search_domain", `{"q":5,"tlds":"com"}`, "must be a string"},
 	{"a key twice", "search_domain", `{"q":"acme","q":"acme.com"}`, "q is given twice"},
 	{"an underscore", "search_domain", `{"q":"a_b.com"}`, "underscore"},
-	{"no suffix", "whois_lookup", `{"domain":"com"}`, "code: validation_error"},
-	{"no such suffix", "tld_registration_price", `{"tld":"nosuchsuffix"}`, "code: not_found"},
+	{"a bare TLD", "whois_lookup", `{"domain":"com"}`, "code: validation_error"},
+	{"no such TLD", "tld_registration_price", `{"tld":"nosuchsuffix"}`, "code: not_found"},
 	{"not offered", "tld_registration_price", `{"tld":"co.uk","op":"restore"}`, "code: not_found"},
 	{"not an action", "tld_registration_price", `{"tld":"com","op":"Renew"}`, "op must be one of"},
 	{"a forged cursor", "market_listings", `{"cursor":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`, "cursor"},
@@ -118,7 +118,7 @@ func TestEveryTransport(t *testing.T) {
 					want = unlinked(t, want)
 				}
 				got := mw.ask(t, q)
-				if mw.name != "batch" { // where REST names a path, an assistant is told of a tool
+				if mw.name != "batch" { // where REST names a path, an assistant gets the name of a tool
 					got = strings.ReplaceAll(got, "the tool batch_lookup with the op list_tlds", "GET /api/tlds")
 				}
 				if got != want {

@@ -36,7 +36,7 @@ func (s *site) verdictOn(t *testing.T, name string) verdict {
 // patience is what a machine that is busy with other tests may add to a deadline.
 const patience = 3 * time.Second
 
-// spoil are the faults after which nobody can say whether the name is free. The others leave an answer that is right.
+// spoil are the faults after which it is unknown whether the name is free. The others leave an answer that is right.
 var spoil = map[demoregistry.Fault]bool{
 	demoregistry.BadRequest: true, demoregistry.Denied: true, demoregistry.TooMany: true, demoregistry.TooManyDate: true, demoregistry.Broken: true,
 	demoregistry.HTMLNotFound: true, demoregistry.ForeignNotFound: true, demoregistry.WrongName: true, demoregistry.Truncated: true, demoregistry.Cut: true,
@@ -190,7 +190,7 @@ func TestNamesAreLookedUpSideBySide(t *testing.T) {
 	}
 }
 
-// The demo prints names to try. One that made its host throttle used to do so below every suffix, so that whoever tried it
+// The demo prints names to try. One that made its host throttle used to do so below every TLD, so that a user who tried it
 // got no answers about other names for 20 seconds.
 func TestTheDemosNamesWorkInAnyOrder(t *testing.T) {
 	t.Parallel()

@@ -242,7 +242,7 @@ func (d *demo) register(t *testing.T) (clientID string) {
 	return registered.ClientID
 }
 
-// discovered is what mcp-go does between being told to sign in and the sign-in.
+// discovered is what mcp-go does between the challenge and the sign-in.
 var discovered = []string{"GET /.well-known/oauth-authorization-server 200", "POST /api/oauth/register 201"}
 
 // posts are requests to an endpoint with these statuses.

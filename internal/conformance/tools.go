@@ -37,7 +37,7 @@ func embedded(uri, kind, body string) mcp.Content {
 	return mcp.NewEmbeddedResource(mcp.TextResourceContents{URI: uri, MIMEType: kind, Text: body})
 }
 
-// always returns a handler that gives the same result to everybody.
+// always returns a handler that always gives the same result.
 func always(r *mcp.CallToolResult) server.ToolHandlerFunc {
 	return func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) { return r, nil }
 }

@@ -18,7 +18,7 @@ var connects = map[string][]string{
 	"http": {"Transport", "Client", "DefaultTransport", "DefaultClient", "Get", "Head", "Post", "PostForm"},
 }
 
-// trusted are the files outside egress that connect, and why nobody but the operator says where to.
+// trusted are the files outside egress that connect, and why only the operator says where to.
 var trusted = map[string]string{
 	"lookup/dns.go":       "the resolvers of this machine",
 	"account/account.go":  "the OpenID providers of the configuration",

@@ -24,7 +24,7 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// included is a file that stands in a document word for word.
+// included is a file that a document quotes word for word.
 var included = regexp.MustCompile("(?s)<!-- file ([^ ]+) -->\n```[a-z]+\n(.*?)```\n")
 
 // What partners copy from the document is what runs in tests.

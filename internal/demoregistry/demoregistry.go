@@ -137,7 +137,7 @@ func (r *Registry) Close() error {
 	return r.err
 }
 
-// failed keeps the error of a server for Close to report.
+// failed stores the error of a server for Close to report.
 func (r *Registry) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

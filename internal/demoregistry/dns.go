@@ -52,7 +52,7 @@ func listenBoth(host string) (net.PacketConn, net.Listener, error) {
 	return nil, nil, fmt.Errorf("finding a port for DNS: %w", failed)
 }
 
-// dnsFaults are the response codes of the faults of DNS; a negative one stands for silence.
+// dnsFaults are the response codes of the faults of DNS; a negative one means no answer.
 var dnsFaults = map[Fault]int{DNSFailure: dns.RcodeServerFailure, DNSRefused: dns.RcodeRefused, DNSSilent: -1}
 
 // dnsQuery answers one query (RFC 1034, section 4.3.2).

@@ -75,7 +75,7 @@ func Faults() []Fault {
 // rests are the faults after which a client stays away from the host for a while.
 var rests = []Fault{Denied, TooMany, TooManyDate, WhoisThrottle, WhoisDenied}
 
-// Name is the name that always shows the fault: "fault-429.throttled.test". No other name is on its host, so that whoever
+// Name is the name that always shows the fault: "fault-429.throttled.test". No other name is on its host, so that a user who
 // tries one is kept from nothing but faults of its kind.
 func (f Fault) Name() string {
 	suffix := "test"
@@ -88,7 +88,7 @@ func (f Fault) Name() string {
 	return namedByLabel + string(f) + ".broken." + suffix
 }
 
-// namedFault is the fault that a name stands for by its label.
+// namedFault is the fault that the label of a name says.
 func namedFault(name string) (Fault, bool) {
 	label, suffix, _ := strings.Cut(name, ".")
 	after, ok := strings.CutPrefix(label, namedByLabel)
@@ -99,7 +99,7 @@ func namedFault(name string) (Fault, bool) {
 	return Fault(after), true
 }
 
-// Registrar is the target of [Registry.Fail] that stands for the registrar's hosts, whatever name they are asked about.
+// Registrar is the target of [Registry.Fail] for the registrar's hosts and all names.
 // They know of no other faults.
 const Registrar = "registrar"
 

@@ -19,7 +19,7 @@ type operator struct {
 	rests    bool           // of faults that make a client stay away for a while
 }
 
-// registrarName is the operator that stands for every registrar: it serves the registered names of thin suffixes.
+// registrarName is the operator that plays every registrar: it serves the registered names of thin suffixes.
 const registrarName = "northgate"
 
 var operators = []operator{

@@ -200,7 +200,7 @@ func registrarEntity(by registrar) entity {
 		Entities: []entity{{
 			ObjectClassName: "entity",
 			Roles:           []string{"abuse"},
-			VCard: vcard(text("fn", "Abuse desk"), text("email", by.AbuseEmail),
+			VCard: vcard(text("fn", "Abuse contact"), text("email", by.AbuseEmail),
 				property("tel", map[string]string{"type": "voice"}, "uri", "tel:"+by.AbusePhone)),
 		}},
 	}

@@ -126,8 +126,8 @@ func (s *shop) cpu(b *testing.B) time.Duration {
 	return time.Duration(ticks) * time.Second / 100 // USER_HZ, which is 100 on Linux
 }
 
-// A deed is one request of a load, on a line of its worker.
-type deed func(l *loadgen.Conn, n int) error
+// A task is one request of a load, on a connection of its worker.
+type task func(l *loadgen.Conn, n int) error
 
 // order places an order of a name.
 func order(l *loadgen.Conn, n int) error {
@@ -148,9 +148,9 @@ func availability(l *loadgen.Conn, _ int) error {
 }
 
 // load has workers do b.N deeds: each the next when its last is done, or at a rate that waits for none where one is
-// given. It reports the requests a second, the time of the slowest of two and of a hundred since a deed was due, and the
+// given. It reports the requests a second, the time of the slowest of two and of a hundred since a task was due, and the
 // CPU time of the server.
-func (s *shop) load(b *testing.B, workers, rate int, do deed) {
+func (s *shop) load(b *testing.B, workers, rate int, do task) {
 	b.Helper()
 	due := make(chan time.Time, b.N)
 	numbers := make(chan int, b.N)

@@ -148,7 +148,7 @@ var handlers = map[string]newHandler{
 	"bare-mcp":  bareMCP,
 }
 
-// product is what the program serves, over its demo or over the registry file named. It has everything that stands
+// product is what the program serves, over its demo or over the registry file named. It has everything that is
 // around an operation in service; only the quotas are such that the benchmark does not run into them.
 func product(ctx context.Context, base, registryFile string, log *slog.Logger) (http.Handler, func() error, error) {
 	application, set, err := open(ctx, base, registryFile)
@@ -196,7 +196,7 @@ func open(ctx context.Context, base, registryFile string) (*app.App, *op.Set, er
 
 func nothing() error { return nil }
 
-// request is a request as it stands on the wire.
+// request is a request as sent on the wire.
 func request(method, path, body string, headers ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: speed\r\nAccept: */*\r\n", method, path)

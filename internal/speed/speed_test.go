@@ -165,7 +165,7 @@ func BenchmarkBatch(b *testing.B) {
 	})
 }
 
-// BenchmarkHosts is a search of 13 names that nobody asked about before, against 13 hosts that take 100 ms each (at most
+// BenchmarkHosts is a search of 13 names that are not cached, against 13 hosts that take 100 ms each (at most
 // 130 ms).
 func BenchmarkHosts(b *testing.B) {
 	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -46,8 +46,8 @@ func BenchmarkSize(b *testing.B) {
 }
 
 // BenchmarkReady is the time from the start of the program to its first line, at which it answers: over a store that is
-// not there yet (at most 100 ms), over one that is empty, and over one with a million listings (at most 3 s). Beside it
-// stands what the program holds of the machine's memory when it is idle (at most 40 MB over an empty store).
+// not there yet (at most 100 ms), over one that is empty, and over one with a million listings (at most 3 s). It also
+// reports the resident memory of the idle program (at most 40 MB over an empty store).
 func BenchmarkReady(b *testing.B) {
 	program := built(b)
 	b.Run("fresh", func(b *testing.B) {
@@ -94,7 +94,7 @@ func onStore(b *testing.B, cfg store.Config) []string {
 const idle = 2 * time.Second
 
 func ready(b *testing.B, program string, on func() store.Config) {
-	resident := 0.0
+	memory := 0.0
 	b.ResetTimer()
 	for b.Loop() {
 		b.StopTimer()
@@ -113,7 +113,7 @@ func ready(b *testing.B, program string, on func() store.Config) {
 		}
 		b.StopTimer()
 		time.Sleep(idle)
-		resident = max(resident, residentOf(b, cmd.Process.Pid))
+		memory = max(memory, residentOf(b, cmd.Process.Pid))
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			b.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func ready(b *testing.B, program string, on func() store.Config) {
 		}
 		b.StartTimer()
 	}
-	b.ReportMetric(resident, "idle-MB")
+	b.ReportMetric(memory, "idle-MB")
 }
 
 // residentOf is a process's resident set, where /proc tells it.

@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/egress"
 )
 
-// Limits that every exchange keeps, whatever the other side does.
+// Limits of every exchange.
 const (
 	DialTime   = egress.DefaultDialTime // name resolution and connection together
 	TLSTime    = egress.DefaultTLSTime
@@ -61,7 +61,7 @@ type Guard struct {
 	hosts map[netip.AddrPort]*host
 }
 
-// New returns a guard that keeps the limits of cfg.
+// New returns a guard with the limits of cfg.
 func New(cfg Config) *Guard {
 	if cfg.Rate <= 0 || math.IsNaN(cfg.Rate) {
 		cfg.Rate = DefaultRate
@@ -139,7 +139,7 @@ func (r *cachedResolver) LookupNetIP(ctx context.Context, network, host string) 
 		for i, a := range found {
 			found[i] = a.Unmap()
 		}
-		// The order of an answer rotates; ours does not, so that a host keeps its limiter.
+		// The order of an answer rotates; ours does not, so that a host has one limiter.
 		slices.SortFunc(found, netip.Addr.Compare)
 		return slices.Compact(found), time.Now().Add(nameLife), nil
 	})

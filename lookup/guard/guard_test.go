@@ -107,7 +107,7 @@ func TestGoesOutThroughEgress(t *testing.T) {
 	if _, err := strict.Acquire(t.Context(), "inside.example:443"); code(err) != Refused {
 		t.Errorf("a name inside: got %v, want %q", err, Refused)
 	}
-	// What is left of a mixed answer has one order, so that a host keeps its limiter.
+	// What is left of a mixed answer has one order, so that a host has one limiter.
 	if got, err := strict.out.Addresses(t.Context(), "both.example:443"); fmt.Sprint(got) != "[8.8.4.4:443 8.8.8.8:443]" {
 		t.Errorf("a mixed answer: got %v, %v", got, err)
 	}

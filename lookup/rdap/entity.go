@@ -45,7 +45,7 @@ type card struct {
 	name, org, email, phone, url, country []byte
 }
 
-// topEntity reads an entity of the domain and keeps the first of each role.
+// topEntity reads an entity of the domain and takes the first of each role.
 func (d *decoder) topEntity() {
 	e := d.entity()
 	if e.roles&registrar != 0 && !d.registrar.seen {

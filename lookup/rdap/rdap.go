@@ -333,7 +333,7 @@ func (d *decoder) secureDNS() {
 	}
 }
 
-// link keeps the first link to the registrar's answer (gTLD RDAP Response Profile).
+// link takes the first link to the registrar's answer (gTLD RDAP Response Profile).
 func (d *decoder) link() {
 	var rel, href, media []byte
 	for key := range d.members {

@@ -270,7 +270,7 @@ func (s *scanner) escaped(start int) []byte {
 		case '"', '\\', '/':
 			out = append(out, c)
 		case 'b', 'f':
-			out = append(out, ' ') // backspace and form feed are of no use to anybody
+			out = append(out, ' ') // backspace and form feed are of no use
 		case 'n':
 			out = append(out, '\n')
 		case 'r':

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// eppStatus returns the EPP spelling of an RDAP status (RFC 8056, section 2). A status that has none keeps its words
+// eppStatus returns the EPP spelling of an RDAP status (RFC 8056, section 2). A status that has none is left as it is
 // in the same style: "server hold" and "locked" alike read as registries write them elsewhere.
 func eppStatus(b []byte) string {
 	switch string(b) {
@@ -57,7 +57,7 @@ func eppStatus(b []byte) string {
 	return strings.Join(words, "")
 }
 
-// lowerFirst keeps the inner capitals of a word that is EPP already.
+// lowerFirst leaves the inner capitals of a word that is EPP already.
 func lowerFirst(w string) string {
 	if strings.ToUpper(w) == w {
 		return strings.ToLower(w)

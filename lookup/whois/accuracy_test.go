@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write docs/accuracy.md")
 
 const accuracyDoc = "../../docs/accuracy.md"
 
-// TestAccuracy reads the replies that whois-parser keeps as its own test data, compares with what that project
+// TestAccuracy reads the test data of whois-parser, compares with what that project
 // expects of them, and holds docs/accuracy.md to the outcome.
 func TestAccuracy(t *testing.T) {
 	t.Parallel()
@@ -165,7 +165,7 @@ func readSample(t *testing.T, file string, kind Verdict) sample {
 	return s
 }
 
-// reservedSamples stand among the free names of whois-parser, though nobody can register them.
+// reservedSamples are free by whois-parser, though they cannot be registered.
 var reservedSamples = map[string]bool{"name_login.name": true, "name_science.name": true}
 
 // A tally counts right answers.

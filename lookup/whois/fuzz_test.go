@@ -10,7 +10,7 @@ import (
 	"github.com/namewharf/namewharf/lookup/record"
 )
 
-// FuzzParse shows that no reply makes Parse panic, and that what it gives out keeps the limits of package record: every
+// FuzzParse shows that no reply makes Parse panic, and that its results are within the limits of package record: every
 // text within its size, without control and bidirectional formatting characters.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile("testdata/replies.txt")

@@ -121,7 +121,7 @@ func (r *registry) line(folded string, n names) Verdict {
 	return r.refusals.first(folded, n)
 }
 
-// phrases are phrases by their first byte, or 0 for those that begin with {name} or *. Within one first byte they keep
+// phrases are phrases by their first byte, or 0 for those that begin with {name} or *. Within one first byte they have
 // their order.
 type phrases map[byte][]phrase
 

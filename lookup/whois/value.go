@@ -195,7 +195,7 @@ func isAddress(s string) bool {
 	return err == nil && a.Zone() == ""
 }
 
-// putCountry keeps two-letter codes; names of countries are left out.
+// putCountry stores two-letter codes, and no names of countries.
 func (s *scanner) putCountry(value string) {
 	code, rest, _ := strings.Cut(strings.TrimSpace(value), " ")
 	if len(code) == 2 && (rest == "" || rest[0] == '(') && isLetter(code[0]) && isLetter(code[1]) {

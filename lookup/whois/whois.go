@@ -23,7 +23,7 @@ const (
 	Throttled  Verdict = "throttled"  // we asked too often; the reply says nothing about the name
 	Denied     Verdict = "denied"     // we may not ask; the reply says nothing about the name
 	Invalid    Verdict = "invalid"    // the registry cannot have such a name
-	Reserved   Verdict = "reserved"   // nobody can register the name
+	Reserved   Verdict = "reserved"   // the name cannot be registered
 	Free       Verdict = "free"       // the registry says that the name is not registered
 	Registered Verdict = "registered" // the registry describes a registration
 	Unknown    Verdict = "unknown"    // none of these, or a reply about another name

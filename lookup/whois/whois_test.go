@@ -116,7 +116,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestRefusals shows how refusals are told apart, with and without terms of use behind them.
+// TestRefusals shows how kinds of refusals are recognized, with and without terms of use behind them.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	terms := strings.Repeat("\r\nYou agree that you may use this data only for lawful purposes and not to exceed our query rate limit", 12)

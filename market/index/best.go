@@ -2,7 +2,7 @@ package index
 
 import "slices"
 
-// best keeps the first of what it is given, by an order, up to a limit.
+// best collects the first entries by an order, up to a limit.
 type best[T any] struct {
 	limit   int
 	compare func(a, b T) int

@@ -68,7 +68,7 @@ func (x *Index) Apply(changes []Change) {
 	}
 }
 
-// fewDead is how many dead slots are never worth the work of compacting; mostTail how many rare postings may stand
+// fewDead is how many dead slots are never worth the work of compacting; mostTail how many rare postings may be
 // unsorted, to be looked through by every search for a rare word.
 const (
 	fewDead  = 4096

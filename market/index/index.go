@@ -66,24 +66,24 @@ type table struct {
 	currencyNames interned
 }
 
-// New returns an empty index with room for that many entries.
-func New(lex *words.Lexicon, room int) *Index {
-	return &Index{lex: lex, seed: maphash.MakeSeed(), table: newTable(room, 12*room)}
+// New returns an empty index with capacity for that many entries.
+func New(lex *words.Lexicon, capacity int) *Index {
+	return &Index{lex: lex, seed: maphash.MakeSeed(), table: newTable(capacity, 12*capacity)}
 }
 
-func newTable(room, bytes int) table {
-	room += room / 64 // later growth need not move everything at once
+func newTable(capacity, bytes int) table {
+	capacity += capacity / 64 // later growth need not move everything at once
 	return table{
 		labels:     make([]byte, 0, bytes),
-		ends:       make([]uint32, 0, room),
-		suffixes:   make([]uint32, 0, room),
-		prices:     make([]int64, 0, room),
-		currencies: make([]uint16, 0, room),
-		listed:     make([]int64, 0, room),
-		lengths:    make([]uint8, 0, room),
-		pieces:     make([]uint8, 0, room),
-		dead:       make([]uint64, 0, room/64+1),
-		slots:      make([]uint32, tableSize(room)),
+		ends:       make([]uint32, 0, capacity),
+		suffixes:   make([]uint32, 0, capacity),
+		prices:     make([]int64, 0, capacity),
+		currencies: make([]uint16, 0, capacity),
+		listed:     make([]int64, 0, capacity),
+		lengths:    make([]uint8, 0, capacity),
+		pieces:     make([]uint8, 0, capacity),
+		dead:       make([]uint64, 0, capacity/64+1),
+		slots:      make([]uint32, tableSize(capacity)),
 	}
 }
 

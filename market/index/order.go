@@ -102,8 +102,8 @@ func (t *table) sortOrders() {
 		}
 		return t.compareNames(a.slot, b.slot)
 	})
-	room := n + n/64
-	names := make([]uint32, 0, room)
+	capacity := n + n/64
+	names := make([]uint32, 0, capacity)
 	for _, k := range keys {
 		names = append(names, k.slot)
 	}
@@ -121,7 +121,7 @@ func (t *table) sortOrders() {
 			}
 			return int(a.slot) - int(b.slot) // places in the name order
 		})
-		order := make([]uint32, 0, room)
+		order := make([]uint32, 0, capacity)
 		for _, k := range keys {
 			order = append(order, names[k.slot])
 		}
@@ -129,7 +129,7 @@ func (t *table) sortOrders() {
 	}
 }
 
-// few is up to how many slots are taken out or put in one by one, moving what stands behind each, instead of
+// few is up to how many slots are taken out or put in one by one, moving the ones behind each, instead of
 // going through the whole order once.
 const few = 8
 

@@ -21,7 +21,7 @@ func TestProgramsCarryTheReviewedText(t *testing.T) {
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	l := English()
-	tests := []struct{ in, want string }{ // a question mark stands before what is no word
+	tests := []struct{ in, want string }{ // a question mark precedes what is no word
 		{"coffeeshop", "coffee shop"},
 		{"thecoffeebean", "the coffee bean"},
 		{"berlincafe", "berlin cafe"},

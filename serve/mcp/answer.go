@@ -129,7 +129,7 @@ func (a *answer) fail(failure responseError) {
 	}
 }
 
-// notify sends a notification as an event. A client that does not take events is not told.
+// notify sends a notification as an event. A client that does not take events gets none.
 func (a *answer) notify(method string, params any) {
 	event, err := json.Marshal(newNotification(method, params))
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *answer) event(data []byte) {
 	b.WriteString("event: message\ndata: ")
 	b.Write(bytes.TrimSuffix(data, []byte("\n")))
 	b.WriteString("\n\n")
-	_, _ = a.w.Write(b.Bytes()) // a caller who is gone cannot be told
+	_, _ = a.w.Write(b.Bytes()) // the client may be gone
 	a.flush()
 }
 

@@ -19,11 +19,11 @@ import (
 // maxBody bounds a request over HTTP and a line over stdio. The largest sensible call, 200 names, has 50 KiB.
 const maxBody = 256 << 10
 
-// A Guard stands in front of mcp-go and does what it leaves to others: it holds the Host and the Origin header against
+// A Guard is the middleware in front of mcp-go, for what mcp-go does not do: it checks the Host and the Origin header against
 // lists, bounds the body, draws the rate limits, checks the bearer token, and asks for one where it is needed.
 type Guard struct {
 	// Sessions lets GET and DELETE pass, which servers with sessions need before the protocol of 2026-07-28. This
-	// package keeps no sessions: a GET would hold a stream open on which nothing ever comes.
+	// package has no sessions: a GET would hold a stream open on which nothing ever comes.
 	Sessions bool
 
 	mw           *middleware.Stack
@@ -65,7 +65,7 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		}
 		body, err := g.admit(a, signedIn)
 		if err != nil {
-			// It costs something, so that nobody guesses tokens for nothing.
+			// It is charged, which limits guessing of tokens.
 			if over := a.chargeOnce(); over != nil {
 				err = over
 			}
@@ -82,7 +82,7 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 			return
 		}
 		if m.cancels() {
-			// Without sessions mcp-go would cancel whichever call has that id, whoever made it. A client that
+			// Without sessions mcp-go would cancel any call with that id, of any client. A client that
 			// wants its own call to end closes the connection.
 			w.WriteHeader(http.StatusAccepted)
 			return
@@ -90,9 +90,9 @@ func (g *Guard) handler(next *server.StreamableHTTPServer, tools map[string]*op.
 		next.Handle(a, &server.HTTPRequest{
 			Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: withCarrier(a.r.Context(), a),
 		})
-		_ = a.chargeOnce() // for a call that nobody answered
+		_ = a.chargeOnce() // for a call without an answer
 		if a.status == 0 && !a.events && r.Context().Err() != nil {
-			w.WriteHeader(middleware.StatusClientGone) // nobody reads it but the log
+			w.WriteHeader(middleware.StatusClientGone) // for the log; the client is gone
 		}
 	}))
 }
@@ -180,7 +180,7 @@ func (a *answer) failure(status int, failure responseError) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.w.WriteHeader(status)
-	_, _ = a.w.Write(body) // a caller who is gone cannot be told
+	_, _ = a.w.Write(body) // the client may be gone
 }
 
 // codeServer is the JSON-RPC code of a failure that the HTTP status and the data explain.

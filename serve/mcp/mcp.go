@@ -2,7 +2,7 @@
 // HTTP and over stdio, in the stateless protocol of 2026-07-28 and in the older ones side by side.
 //
 // Names, descriptions, schemas and annotations of the tools come from the operations; nothing is described twice. The
-// protocol itself is mcp-go's. What mcp-go does not have stands in front of it: see [Guard].
+// protocol itself is mcp-go's. [Guard] adds what mcp-go does not have.
 package mcp
 
 import (
@@ -36,13 +36,13 @@ type Config struct {
 	AllowedOrigins []string          // pages that may call besides our own and loopback ones, as scheme://host[:port]
 	AllowedHosts   []string          // names besides our own and loopback ones that the Host header may hold, as host[:port]
 
-	Caller func(context.Context) (op.Caller, error) // who asks on stdio, found out for each call; nil: nobody known
+	Caller func(context.Context) (op.Caller, error) // who asks on stdio, found out for each call; nil: anonymous
 	SignIn string                                   // how a person signs in on stdio, as the rest of a sentence: "to sign in, …"; may be empty
 
 	Logger *slog.Logger
 }
 
-// A Server answers MCP requests. It is safe for concurrent use and keeps nothing between requests.
+// A Server answers MCP requests. It is safe for concurrent use and has no state between requests.
 type Server struct {
 	cfg     Config
 	tools   map[string]*op.Op
@@ -52,7 +52,7 @@ type Server struct {
 	guard   *Guard
 }
 
-// listsLast is how long a client may keep a list or a resource: they change with a release or a day's data.
+// listsLast is how long a client may cache a list or a resource: they change with a release or a day's data.
 const listsLast = time.Hour
 
 // New returns a server for the tools of the set that the configuration leaves. A name in Tools or Exclude that is no
@@ -133,11 +133,11 @@ func (cfg *Config) offered() ([]*op.Op, error) {
 	return offered, nil
 }
 
-// A carrier is what brought a request, as its handler sees it.
+// A carrier is the connection of a request, over HTTP or stdio, as its handler sees it.
 type carrier interface {
 	// result returns what mcp-go is to answer a call with, and sees to it that the client gets the JSON.
 	result(json []byte) *mcp.CallToolResult
-	// identify adds to ctx who calls, where nobody has done so.
+	// identify adds the caller to ctx, where there is none yet.
 	identify(ctx context.Context) (context.Context, error)
 	// charge draws what a call costs.
 	charge(charges []op.Charge) error

@@ -37,7 +37,7 @@ var errTakenBack = errors.New("taken back by the client")
 // returns within a second after the end of in, once the requests that run have been answered or, failing that,
 // cancelled; or when ctx ends. A read that blocks then is left to the closing of in.
 //
-// mcp-go's own stdio server is not used: it cancels running calls at the end of input, keeps its session in a global
+// mcp-go's own stdio server is not used: it cancels running calls at the end of input, has its session in a global
 // variable, and takes lines of any length.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -85,7 +85,7 @@ func readLines(ctx context.Context, in io.Reader) (lines <-chan []byte, ended <-
 	return to, end
 }
 
-// tooLong stands for a line over the bound, which is not a message.
+// tooLong replaces a line over the bound, which is not a message.
 var tooLong = []byte("too long")
 
 func readLine(r *bufio.Reader) ([]byte, error) {

@@ -16,7 +16,7 @@ import (
 )
 
 // newTool describes an operation as a tool. The value is built by hand: mcp.NewTool sets a schema of its own beside a
-// raw one, which then fails to encode, and takes every tool for destructive unless told otherwise.
+// raw one, which then fails to encode, and takes every tool for destructive by default.
 func newTool(o *op.Op) (mcp.Tool, error) {
 	in, err := json.Marshal(o.ToolIn())
 	if err != nil {
@@ -40,7 +40,7 @@ func newTool(o *op.Op) (mcp.Tool, error) {
 }
 
 // outputSchema is the schema of an answer as far as a client validates it. Descriptions stay in the API's reference,
-// because every byte here is a byte less of a model's context. It is left open, so that a client which keeps a list for
+// because every byte here is a byte less of a model's context. It is left open, so that a client which caches a list for
 // an hour accepts a field that was added meanwhile.
 func outputSchema(o *op.Op) ([]byte, error) {
 	schema := o.Out.CloneSchemas()

@@ -30,7 +30,7 @@ type accessRecord struct {
 
 type accessRecordKey struct{}
 
-// Value finds the record itself, who asks, then what stands in the context below.
+// Value finds the record itself, the caller, then the values of the context below.
 func (r *accessRecord) Value(key any) any {
 	switch key {
 	case accessRecordKey{}:
@@ -61,9 +61,8 @@ const (
 	Partner   = "partner"
 )
 
-// Note tells the access log and the metrics which operation the request asks for, and what class of caller asks.
-// Both come from small fixed sets; an empty one leaves what was noted before. It must be called from the goroutine
-// that serves the request.
+// Note sets the operation and the class of caller for the access log and the metrics. Both come from small fixed sets; an
+// empty one changes nothing. It must be called from the goroutine that serves the request.
 func Note(ctx context.Context, operation, callerClass string) {
 	r := accessRecordFrom(ctx)
 	if r == nil {
@@ -77,13 +76,13 @@ func Note(ctx context.Context, operation, callerClass string) {
 	}
 }
 
-// begin notes that the answer begins with that status.
+// begin records the status with which the answer begins.
 func (r *accessRecord) begin(status int) {
 	r.status = status
 	r.body.linger()
 }
 
-// WriteHeader sends the status and keeps it for the log.
+// WriteHeader sends the status and records it for the log.
 func (r *accessRecord) WriteHeader(status int) {
 	if r.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		r.begin(status)
@@ -168,7 +167,7 @@ func (mw *Stack) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// log writes the access line. It makes the record itself, which spares the search for the line of code that logs.
+// log writes the access line. It makes the record itself, which saves the look-up of the source line.
 func (mw *Stack) log(rec *accessRecord, begun time.Time, elapsed time.Duration) {
 	h := mw.cfg.Logger.Handler()
 	if !h.Enabled(rec.Context, slog.LevelInfo) {
@@ -183,7 +182,7 @@ func (mw *Stack) log(rec *accessRecord, begun time.Time, elapsed time.Duration) 
 		slog.Int64("bytes", rec.bytes),
 		slog.Float64("ms", float64(elapsed.Microseconds())/1000),
 	)
-	_ = h.Handle(rec.Context, line) // a log that cannot be written cannot be told about either
+	_ = h.Handle(rec.Context, line) // there is no other place to report a log that fails
 }
 
 // recovered answers for a handler that panicked. It reports whether the connection must be cut, because a part of

@@ -15,8 +15,8 @@ import (
 	"github.com/namewharf/namewharf/ratelimit"
 )
 
-// SmallBody is what of each body may be in memory without a draw on the budget: about as much as the connection takes
-// that brings it. A body that is no longer is read however much the others hold.
+// SmallBody is the part of each body that is not counted in the budget: about as much as the connection itself takes. A body
+// of that size is read even when the budget is used up.
 const SmallBody = 4 << 10
 
 // largestChunk is how much memory a body that is still being read may have in reserve.
@@ -53,7 +53,7 @@ type BodyConfig struct {
 type Bodies struct {
 	total, strangers, each int64
 	rate                   int64
-	perByte                time.Duration // which each byte adds to the patience with a client
+	perByte                time.Duration // which each byte adds to the time that a client has
 
 	mu      sync.Mutex
 	held    int64 // by all
@@ -97,7 +97,7 @@ func (b *Bodies) draw(client netip.Prefix, stranger bool, n int64) error {
 	return nil
 }
 
-// give gives back what was drawn.
+// give returns what was drawn.
 func (b *Bodies) give(client netip.Prefix, stranger bool, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,14 +114,13 @@ func errBusy(detail string) error {
 	return fault.New(fault.Unavailable, "%s", detail).WithHint("send the request again after Retry-After").WithRetry(uploadGrace)
 }
 
-// A body is the body of one request: what handlers read it through, whatever they read it with. Its errors are
-// *[fault.Error], or those of the connection.
+// A body is the body of one request as handlers read it. Its errors are *[fault.Error], or those of the connection.
 type body struct {
 	rec      *accessRecord
 	mw       *Stack
 	request  *http.Request
 	from     io.ReadCloser
-	stranger bool // nobody had shown a token when the first bytes were drawn
+	stranger bool // the request had no token when the first bytes were drawn
 	drawn    int64
 	allowed  int64 // bytes that may be in memory: the small part and what is drawn
 	read     int64
@@ -153,7 +152,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.ended {
 		return 0, io.EOF
 	}
-	b.patience()
+	b.extendDeadline()
 	n, err := b.from.Read(p)
 	b.read += int64(n)
 	switch {
@@ -171,8 +170,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, b.reserve(b.read - b.allowed)
 }
 
-// patience gives the connection until when the next byte must have come.
-func (b *body) patience() {
+// extendDeadline sets the read deadline of the connection for the next byte.
+func (b *body) extendDeadline() {
 	now := time.Now()
 	if b.begun.IsZero() {
 		b.begun, b.until = now, now.Add(uploadGrace)
@@ -189,8 +188,8 @@ func (b *body) patience() {
 	}
 }
 
-// finish lifts the deadline, behind which the server listens whether the client is still there, and lets the answer
-// have its time where the body took long.
+// finish clears the read deadline, so that the server notices when the client disconnects, and extends the write deadline
+// where the body took long.
 func (b *body) finish() {
 	b.ended = true
 	control := http.NewResponseController(b.rec.ResponseWriter)
@@ -228,7 +227,7 @@ func (b *body) release() {
 	}
 }
 
-// linger bounds, before an answer begins, how long the server goes on reading a body that nobody wants: it reads some
+// linger bounds, before an answer begins, how long the server goes on reading a body that is not used: it reads some
 // of it, so that the connection can be used again and the client gets to see the answer.
 func (b *body) linger() {
 	if !b.ended && b.from != nil {
@@ -286,7 +285,7 @@ func ReadBody(r *http.Request, limit int64) ([]byte, error) {
 }
 
 // spares are chunks of bodies that were read to their end or given up, by the logarithm of their size. Without them each
-// wave of bodies that somebody starts and drops would be memory anew, until the next collection.
+// wave of aborted uploads would allocate again, until the next collection.
 var spares [bits.UintSize]sync.Pool
 
 func newChunk(size int64) []byte {
@@ -304,7 +303,7 @@ func reuse(used [][]byte) {
 	}
 }
 
-// SpillBody reads a body as [ReadBody] does, with the same bounds and failures, but keeps nothing of it: to gets the
+// SpillBody reads a body as [ReadBody] does, with the same bounds and failures, but does not hold it in memory: to gets the
 // bytes as they come.
 func SpillBody(to io.Writer, r *http.Request, limit int64) error {
 	if r.ContentLength > limit {

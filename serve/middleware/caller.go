@@ -35,7 +35,7 @@ func (mw *Stack) Caller(r *http.Request, resource string) (op.Caller, error) {
 	return caller, nil
 }
 
-// As returns the request as one of the caller's: operations in its context run for them. Inside [Stack.Wrap] that is the
+// As returns the request with its caller: operations in its context run for that caller. Inside [Stack.Wrap] that is the
 // request itself. It must be called from the goroutine that serves the request.
 func As(r *http.Request, caller op.Caller) *http.Request {
 	if rec := accessRecordFrom(r.Context()); rec != nil {
@@ -99,7 +99,7 @@ func oauthError(code fault.Code) string {
 	return ""
 }
 
-// MetadataURL is where the protected-resource document of a resource stands: the well-known path goes between the
+// MetadataURL is the address of the protected-resource document of a resource: the well-known path goes between the
 // host and the path of the resource (RFC 9728, section 3.1).
 func MetadataURL(resource string) string {
 	const wellKnown = "/.well-known/oauth-protected-resource"
@@ -110,7 +110,7 @@ func MetadataURL(resource string) string {
 	return resource + wellKnown
 }
 
-// quotable leaves what may stand in an error_description: printable ASCII but quotes and backslashes.
+// quotable removes what an error_description may not hold: it leaves printable ASCII without quotes and backslashes.
 func quotable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -66,7 +66,7 @@ func (mw *Stack) WriteError(w http.ResponseWriter, r *http.Request, resource str
 	body := mw.encode(r, h, f)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller who is gone cannot be told
+	_, _ = w.Write(body) // the client may be gone
 }
 
 // Expose returns what the caller may see of err, and logs it with the request id if it is ours. A transport that answers

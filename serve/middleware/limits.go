@@ -16,7 +16,7 @@ type Quota struct {
 	SignedIn  int // by account
 }
 
-// Limits are the rate limits of the classes of calls: a full minute's quota at once, then as much as flows back. They are
+// Limits are the rate limits of the classes of calls: token buckets that hold one minute's quota. They are
 // safe for concurrent use and bounded in memory; see [ratelimit.Limiter].
 type Limits struct {
 	limiter *ratelimit.Limiter
@@ -28,7 +28,7 @@ type tiers [2]*ratelimit.Policy
 
 const maxClients = 128 << 10
 
-// NewLimits returns limits that hold the policy. It panics where a quota is not positive: zero never means unlimited.
+// NewLimits returns limits by the policy. It panics where a quota is not positive: zero never means unlimited.
 func NewLimits(policy map[op.Class]Quota, now func() time.Time) *Limits {
 	l := &Limits{classes: map[op.Class]*tiers{}}
 	var all []*ratelimit.Policy
@@ -53,8 +53,8 @@ func (mw *Stack) Charge(w http.ResponseWriter, r *http.Request, charges []op.Cha
 		return nil
 	}
 	key, tier := l.client(mw, r)
-	var room [4]ratelimit.Draw
-	draws, err := l.draws(room[:0], charges, key, tier)
+	var buffer [4]ratelimit.Draw
+	draws, err := l.draws(buffer[:0], charges, key, tier)
 	if err != nil || len(draws) == 0 {
 		return err
 	}
@@ -74,8 +74,8 @@ func (mw *Stack) Refund(w http.ResponseWriter, r *http.Request, charges []op.Cha
 		return
 	}
 	key, tier := l.client(mw, r)
-	var room [4]ratelimit.Draw
-	draws, err := l.draws(room[:0], charges, key, tier)
+	var buffer [4]ratelimit.Draw
+	draws, err := l.draws(buffer[:0], charges, key, tier)
 	if err != nil || len(draws) == 0 {
 		return // it was not charged either
 	}
@@ -84,7 +84,7 @@ func (mw *Stack) Refund(w http.ResponseWriter, r *http.Request, charges []op.Cha
 	w.Header().Del("RateLimit-Policy")
 }
 
-// client is on whose account the request draws, and in which tier.
+// client is the key of the bucket that the request draws on, and its tier.
 func (l *Limits) client(mw *Stack, r *http.Request) (key ratelimit.Key, tier int) {
 	if account := op.CallerFrom(r.Context()).Account; account != "" {
 		return l.limiter.Key(account), 1

@@ -1,9 +1,9 @@
-// Package middleware is what every transport does around an operation: it names and records the request, finds out who calls,
-// draws the rate limits, and says in the agreed words what failed.
+// Package middleware is what every transport does around an operation: request id, access log, caller, rate limits and
+// error answers.
 //
 // A transport mounts its handler inside [Stack.Wrap] and then, for each call, asks [Stack.Caller], [Stack.Charge] and, when
-// something failed, [Stack.WriteError]. What is looked up stays with the caller: neither the log, nor the metrics, nor
-// a trace holds a path, a query, a body or a token.
+// something failed, [Stack.WriteError]. Neither the log, nor the metrics, nor a trace holds a path, a query, a body or a
+// token.
 package middleware
 
 import (

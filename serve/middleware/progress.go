@@ -11,7 +11,7 @@ import (
 )
 
 // progress counts the requests in progress of clients behind trusted proxies. Elsewhere connections are counted, before
-// they cost anything; a proxy's connections are everybody's.
+// they cost anything; a proxy's connections are shared by all of its clients.
 type progress struct {
 	mu      sync.Mutex
 	clients map[netip.Prefix]int

@@ -10,7 +10,7 @@ import (
 	"github.com/namewharf/namewharf/op"
 )
 
-// cacheControl is what caches are told about a public answer of o.
+// cacheControl is the Cache-Control field of a public answer of o.
 func cacheControl(o *op.Op) string {
 	switch {
 	case o.Effect != op.Reads || o.Route.Method != http.MethodGet:
@@ -42,7 +42,7 @@ func (e *endpoint) answer(w http.ResponseWriter, r *http.Request, a op.Answer) {
 	e.send(w, r, status, representation{body: a.JSON, etag: a.ETag, mediaType: jsonType, shared: a.Public})
 }
 
-// A representation is a body that stands, with what is known about it.
+// A representation is a body with its metadata (RFC 9110, section 3.2).
 type representation struct {
 	body      []byte
 	etag      string // strong, of the body as it is
@@ -50,12 +50,12 @@ type representation struct {
 	shared    bool // its compressed form is worth keeping: it is public and may be asked for again
 }
 
-// send answers with the representation, or that the client has it already, compressed as the client likes it. Vary
+// send answers with the representation, or that the client has it already, compressed as the client accepts it. Vary
 // and Cache-Control are the caller's part.
 func (s *server) send(w http.ResponseWriter, r *http.Request, status int, p representation) {
 	h := w.Header()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		// Weak, since one validator stands for every content coding of the same answer (RFC 9110, section 8.8.1).
+		// Weak, since one validator is used for every content coding of the same answer (RFC 9110, section 8.8.1).
 		h["Etag"] = []string{"W/" + p.etag}
 		if matches(r.Header["If-None-Match"], p.etag) {
 			w.WriteHeader(http.StatusNotModified)
@@ -71,7 +71,7 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, status int, p repr
 	h["Content-Type"] = p.mediaType
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller who is gone cannot be told
+	_, _ = w.Write(body) // the client may be gone
 }
 
 // matches reports whether an If-None-Match header names the entity, compared weakly (RFC 9110, section 13.1.2).

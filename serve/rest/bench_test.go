@@ -88,7 +88,7 @@ func ours() http.Handler {
 type contender struct {
 	name    string
 	handler http.Handler
-	request string // as it stands on the wire
+	request string // as sent on the wire
 }
 
 func contenders(b *testing.B) []contender {

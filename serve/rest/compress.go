@@ -27,15 +27,15 @@ var codingNames = [...][]string{gzipped: {"gzip"}, zstandard: {"zstd"}}
 // minPacked is the smallest body worth compressing: a shorter one fills a packet either way.
 const minPacked = 1 << 10
 
-// A packer compresses whole bodies and keeps what it made of public ones, since the same answer is often given again.
+// A packer compresses whole bodies and caches the results for public ones.
 type packer struct {
 	known *cache.Cache[packedKey, []byte]
 	gzip  sync.Pool // of *gzip.Writer
 	zstd  *zstd.Encoder
 }
 
-// A packedKey knows a body by where it stands: answers are never changed, and a body that is given again is the same
-// memory. The key keeps that memory from being used for anything else.
+// A packedKey identifies a body by its address in memory: answers are never changed, and a cached one is the same memory
+// each time. The key holds a reference, so that the memory is not reused.
 type packedKey struct {
 	first  *byte
 	length int
@@ -46,7 +46,7 @@ const (
 	maxPackedBytes   = 16 << 20 // of bodies and what was made of them
 	maxPackedEntries = 8 << 10
 	maxZstd          = 4           // encoders at once, each over a megabyte; a body takes one for some microseconds
-	packedFor        = time.Minute // what is asked for often is worth it, and nothing is to be held for long
+	packedFor        = time.Minute // long enough for answers that are asked for often
 )
 
 func newPacker() *packer {

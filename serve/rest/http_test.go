@@ -260,7 +260,7 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-// slowSet is a set of one operation that hands out a part and then waits until it is told to go on or stopped.
+// slowSet is a set of one operation that emits a part and then waits until the test lets it go on or stops it.
 func slowSet(goOn <-chan struct{}, stopped chan<- struct{}) *op.Set {
 	return op.NewSet(time.Now, op.Operation[searchIn, searchOut]{
 		Name: "slow_search", Title: "Slow", Doc: "Waits.", Route: op.Route{Method: "POST", Path: "/slow"}, Limit: op.Lookup, Example: searchIn{Q: "a"},

@@ -24,8 +24,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// pageKeeps is how long caches may keep what changes only with the binary.
-const pageKeeps = 5 * time.Minute
+// pageMaxAge is how long caches may use a page: it changes only with the binary.
+const pageMaxAge = 5 * time.Minute
 
 // Content security policies: nothing from elsewhere, ever, and nothing inline. Swagger UI draws its icons from data URLs.
 // The reference page may call the API at its public address too, when it is read at another one.
@@ -53,7 +53,7 @@ func (s *server) addPages(cfg Config) {
 		{"/{$}", html, plainPolicy, render("landing.html", about)},
 		{static.StylePath, css, plainPolicy, static.Style},
 		{static.IconPath, "image/svg+xml", plainPolicy, static.Icon},
-		{"/favicon.ico", "image/svg+xml", plainPolicy, static.Icon}, // which browsers ask for without being told
+		{"/favicon.ico", "image/svg+xml", plainPolicy, static.Icon}, // browsers ask for it by default
 		{"/robots.txt", "text/plain; charset=utf-8", plainPolicy, []byte(robots)},
 		{"/openapi.json", "application/json", plainPolicy, spec},
 		{"/llms.txt", "text/plain; charset=utf-8", plainPolicy, renderText("llms.txt", about)},
@@ -100,7 +100,7 @@ func wantsPage(r *http.Request) bool {
 	return false
 }
 
-// nothingHere answers a browser that asks for what is not there.
+// nothingHere answers a browser with the page for an unknown path.
 func (s *server) nothingHere(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -126,7 +126,7 @@ func (s *server) handle(path, name string, serve http.HandlerFunc) {
 	})
 }
 
-// A page is bytes that stand.
+// A page is a body that is the same for the life of the process.
 type page struct {
 	path, mediaType string
 	policy          string // content security policy
@@ -135,15 +135,15 @@ type page struct {
 
 func (s *server) addPage(p page) {
 	sum := sha256.Sum256(p.body)
-	standing := representation{body: p.body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, mediaType: []string{p.mediaType}, shared: true}
-	keeps := fmt.Sprintf("public, max-age=%d", int(pageKeeps/time.Second))
+	fixed := representation{body: p.body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`, mediaType: []string{p.mediaType}, shared: true}
+	cacheControl := fmt.Sprintf("public, max-age=%d", int(pageMaxAge/time.Second))
 	s.handle(p.path, "page", func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Cache-Control", keeps)
+		h.Set("Cache-Control", cacheControl)
 		h.Set("Vary", "Accept-Encoding")
 		h.Set("Content-Security-Policy", p.policy)
 		h.Set("Referrer-Policy", "no-referrer")
-		s.send(w, r, http.StatusOK, standing)
+		s.send(w, r, http.StatusOK, fixed)
 	})
 }
 
@@ -224,7 +224,7 @@ func catalog(base string) []byte {
 	return body
 }
 
-// about is what the templates show.
+// about is the data of the templates.
 type about struct {
 	Base, Version, MCP string
 	Operations         []sample

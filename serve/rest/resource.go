@@ -9,7 +9,7 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// A resource is one path with the operations that stand there, one for each method.
+// A resource is one path with its operations, one for each method.
 type resource struct {
 	*server
 	endpoints map[string]*endpoint
@@ -24,7 +24,7 @@ type endpoint struct {
 	body   bool     // the input comes in the body
 	events bool     // the answer can be had as a stream of events
 	vary   []string
-	public []string // Cache-Control of an answer that anybody may see
+	public []string // Cache-Control of a public answer
 }
 
 var private = []string{"private, no-store"}
@@ -62,8 +62,8 @@ func hasBody(o *op.Op) bool {
 	return o.Route.Method != http.MethodGet && o.Route.Method != http.MethodDelete
 }
 
-// streams reports whether answers of o can be had as a stream of events: those of reads by POST, which no cache keeps and
-// nobody waits for the status of.
+// streams reports whether answers of o can be had as a stream of events: those of reads by POST, which no cache
+// stores.
 func streams(o *op.Op) bool {
 	return o.Effect == op.Reads && o.Route.Method == http.MethodPost
 }
@@ -126,8 +126,8 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	e.answer(w, r, answer)
 }
 
-// refuse answers a request that never ran. It costs what an input that is refused costs, so that nobody guesses
-// tokens or floods the checks for nothing.
+// refuse answers a request that never ran. It costs what an input that is refused costs, which limits guessing
+// of tokens and floods of bad inputs.
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if limited := e.mw.Charge(w, r, e.op.Refused()); limited != nil {
 		err = limited

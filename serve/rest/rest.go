@@ -19,12 +19,12 @@ type Config struct {
 	Version    string       // of the API, as info.version of its OpenAPI document
 	Partner    *Partner     // the partner API; nil: none
 	MCP        string       // the address of the MCP endpoint, for the pages that name it; empty: none
-	Ready      func() error // nil while requests can be answered, else why not, in words for anybody; nil: always ready
+	Ready      func() error // nil while requests can be answered, else why not, in a text that is shown to clients; nil: always ready
 }
 
 // server is the REST transport of one set.
 type server struct {
-	nothing  []byte // the page for a browser that asks for what is not there
+	nothing  []byte // the page for a browser and an unknown path
 	mw       *middleware.Stack
 	set      *op.Set
 	resource string // what tokens must be meant for
@@ -107,7 +107,7 @@ func (s *server) notFound(w http.ResponseWriter, r *http.Request) {
 	s.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", s.mw.BaseURL()))
 }
 
-// refused is what a request costs that no operation is for.
+// refused is what a request to an unknown path costs.
 var refused = []op.Charge{{Class: op.Read, Count: 1}}
 
 // fail answers with an error.

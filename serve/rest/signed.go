@@ -26,11 +26,11 @@ type Signatures interface {
 	Verify(r *http.Request, body func(keep bool) ([sha256.Size]byte, error)) (context.Context, error)
 
 	// Admit lets a request that Verify let pass through once, and no more often than its caller may ask; the header
-	// gets what is left of the limit. The operation is nil where none stands at the path or takes the method.
+	// gets what is left of the limit. The operation is nil where the path or the method has none.
 	Admit(r *http.Request, o *op.Op, h http.Header) error
 }
 
-// signedPrefix is where requests are signed, whether something stands at their path or not.
+// signedPrefix is the part of the paths where requests are signed, of unknown ones too.
 const signedPrefix = "/api/partner/"
 
 // signed handles requests for the operations of a [Partner]. It looks at a request in the order of the contract: size,
@@ -90,7 +90,7 @@ type upload struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	limit   int64
-	kept    bool // something stands at the path that may need the body
+	kept    bool // the path has an operation, which may need the body
 	body    []byte
 	charged bool // for the reading of it
 }
@@ -103,7 +103,7 @@ func (u *upload) verify(s Signatures) (context.Context, error) {
 	return s.Verify(u.r, u.read)
 }
 
-// read reads the body and returns its digest. One that is large costs its sender before it is read, so that nobody can
+// read reads the body and returns its digest. One that is large costs its sender before it is read, so that no client can
 // have many of them read at once.
 func (u *upload) read(keep bool) (digest [sha256.Size]byte, err error) {
 	if u.r.ContentLength < 0 || u.r.ContentLength > middleware.SmallBody {
@@ -133,7 +133,7 @@ func (mw *signed) turnAway(w http.ResponseWriter, r *http.Request, err error, ch
 	mw.fail(w, r, err)
 }
 
-// nothing answers where no operation stands.
+// nothing answers on unknown paths.
 func (mw *signed) nothing(w http.ResponseWriter, r *http.Request) {
 	if r, _, ok := mw.enter(w, r, nil); ok {
 		mw.fail(w, r, fault.New(fault.NotFound, "there is nothing at this path").WithHint("see %s/openapi.json for the paths there are", mw.mw.BaseURL()))

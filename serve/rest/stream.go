@@ -15,8 +15,8 @@ import (
 
 // Times of an event stream.
 const (
-	heartbeat  = 10 * time.Second // keeps proxies from closing a stream that is merely thinking
-	stallAfter = 10 * time.Second // a client that takes nothing for so long is gone
+	heartbeat  = 10 * time.Second // prevents proxies from closing an idle stream
+	stallAfter = 10 * time.Second // a client that reads nothing for so long is disconnected
 )
 
 var (
@@ -71,7 +71,7 @@ type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	vary    []string
-	cancel  context.CancelFunc // stops the operation when nobody listens
+	cancel  context.CancelFunc // stops the operation when the client is gone
 	begun   bool
 	sent    map[string]bool // the encoded results sent
 }
@@ -105,7 +105,7 @@ func (s *eventStream) emit(e op.Event) {
 	}
 	body, err := op.Marshal(e.Item)
 	if err != nil {
-		return // it stands in the rest of the answer, whose encoding says what is wrong
+		return // the encoding of the whole answer reports it
 	}
 	s.mu.Lock()
 	if s.sent == nil {

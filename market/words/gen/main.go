@@ -63,7 +63,7 @@ func run(args []string) error {
 	return save(*out, text.Bytes())
 }
 
-// save writes the text for whoever reviews it, and beside it what programs carry.
+// save writes the text, for review, and the compressed form that programs embed.
 func save(path string, text []byte) error {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return err
