@@ -23,7 +23,7 @@ var (
 
 const passphrase = "seven brave otters"
 
-// cheap is a cost for tests that are about something else.
+// cheap is a hashing cost for tests of other things.
 var cheap = cost{memory: 64, time: 1, parallelism: 1}
 
 // A clock is set by the test.
@@ -46,7 +46,7 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// A mailbox keeps what is mailed.
+// A mailbox is a Mailer that stores mail.
 type mailbox struct {
 	mail chan Message
 }
@@ -87,7 +87,7 @@ func tokenIn(t *testing.T, text, path, parameter string) string {
 	return ""
 }
 
-// A rig is accounts under test.
+// A fixture is accounts under test.
 type fixture struct {
 	*Accounts
 	clock *clock
@@ -145,7 +145,7 @@ func (r *fixture) session(accountID string) string {
 	return token
 }
 
-// fresh is a session of an account whose person has just signed in.
+// fresh returns a session that has just been authenticated.
 func (r *fixture) fresh(accountID string) Session {
 	r.t.Helper()
 	who, err := r.Account(r.t.Context(), accountID)
@@ -153,7 +153,7 @@ func (r *fixture) fresh(accountID string) Session {
 	return Session{ID: "ses_1", AccountID: accountID, Email: who.Email, Verified: who.Verified, AuthenticatedAt: r.clock.Now()}
 }
 
-// events lists the security log of an account, the oldest first, after what is queued for it.
+// events waits for queued entries and lists the security log of an account, the oldest first.
 func (r *fixture) events(accountID string) []Event {
 	r.t.Helper()
 	settled := make(chan struct{})

@@ -7,7 +7,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// BenchmarkSession is what every page of a signed-in person costs.
+// BenchmarkSession is the session check of every page.
 func BenchmarkSession(b *testing.B) {
 	a, token := benchAccounts(b)
 	for b.Loop() {
@@ -17,7 +17,7 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// BenchmarkSignIn is the full cost of a password, on all processors.
+// BenchmarkSignIn is a sign-in with the full hashing cost, on all processors.
 func BenchmarkSignIn(b *testing.B) {
 	a, _ := benchAccounts(b)
 	b.RunParallel(func(pb *testing.PB) {

@@ -13,7 +13,7 @@ const (
 	ownersPassword    = "the owner's own words"
 )
 
-// A race is a stranger and the owner of an address who both sign up with it.
+// A signUpRace is a stranger and the owner of an address who both sign up with it.
 type signUpRace struct {
 	*fixture
 	t               *testing.T
@@ -61,8 +61,8 @@ func (r *signUpRace) reset(token string) error {
 	return err
 }
 
-// Only the owner reads the mail; whatever comes first and whichever link she follows, on whatever device, the account is
-// hers in the end and the stranger is out.
+// Only the owner receives the mail: in any order, with any link and on any device, she gets the account and the stranger
+// loses access.
 func TestAddressesAreConfirmedByWhoChoseThePassword(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(t *testing.T, r *signUpRace){
@@ -129,8 +129,7 @@ func TestAddressesAreConfirmedByWhoChoseThePassword(t *testing.T) {
 	}
 }
 
-// A link to confirm stays good for two days, and sets no password once the address is confirmed, when its account may
-// have been in use for long.
+// A confirmation link is valid for two days, but sets no password once the address is confirmed: the account may be in use.
 func TestConfirmedAddressesAreNotTakenByOldLinks(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -142,7 +141,7 @@ func TestConfirmedAddressesAreNotTakenByOldLinks(t *testing.T) {
 	})
 }
 
-// A browser in which somebody signed up confirms nothing once the password was changed.
+// The browser of a sign-up confirms nothing after the password was changed.
 func TestChangedPasswordsAreNotConfirmedByTheBrowserOfBefore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -156,8 +155,8 @@ func TestChangedPasswordsAreNotConfirmedByTheBrowserOfBefore(t *testing.T) {
 	})
 }
 
-// What refuses the right password of an address that is not confirmed is what refuses a wrong one: the words, the
-// computations, the mail, and how the next attempts are slowed down.
+// The right password of an unconfirmed address is refused exactly like a wrong one: the same text, computations, mail and
+// throttling.
 func TestUnconfirmedAddressesAreRefusedLikeWrongPasswords(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -13,7 +13,7 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// tables are those of this package in which an account has rows.
+// tables are the tables with rows of an account.
 var tables = []string{"account_sessions", "account_passkeys", "account_identities", "account_tokens", "account_log"}
 
 func (r *fixture) rows(table, accountID string) (n int) {
@@ -75,7 +75,7 @@ func TestDelete(t *testing.T) {
 	})
 }
 
-// sweep removes accounts whose time is over.
+// sweep removes expired accounts.
 func (r *fixture) sweep() {
 	r.t.Helper()
 	must(r.t, "sweep", sweep.New(sweep.Config{DB: r.db, Rules: r.UnconfirmedRetention(), Now: r.clock.Now}).Pass(r.t.Context()))
@@ -141,7 +141,7 @@ func TestUnconfirmedAccountsAreRemoved(t *testing.T) {
 	})
 }
 
-// Without a mail server nobody can confirm, and accounts are in use without it.
+// Without a mail server addresses cannot be confirmed, so unconfirmed accounts are in use.
 func TestUnconfirmedAccountsStayWithoutMail(t *testing.T) {
 	t.Parallel()
 	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()

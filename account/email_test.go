@@ -7,7 +7,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-func TestEmailHasOneSpelling(t *testing.T) {
+func TestEmailIsNormalized(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, in, want string }{
 		{"plain", "ada@names.example", "ada@names.example"},

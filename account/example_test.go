@@ -11,7 +11,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// People sign up, sign in, and are known by the token in their browser's cookie.
+// A user signs up, signs in, and is identified by the token in the browser's cookie.
 func Example() {
 	ctx := context.Background()
 	db, err := store.Open(ctx, store.Config{Temporary: true})
@@ -19,28 +19,28 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	people, err := account.New(ctx, account.Config{DB: db, BaseURL: "https://names.example"})
+	accounts, err := account.New(ctx, account.Config{DB: db, BaseURL: "https://names.example"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer people.Close()
+	defer accounts.Close()
 
 	from := netip.MustParseAddr("192.0.2.1")
-	if _, err := people.SignUp(ctx, "Ada@Names.example", "seven brave otters", "", from); err != nil {
+	if _, err := accounts.SignUp(ctx, "Ada@Names.example", "seven brave otters", "", from); err != nil {
 		log.Fatal(err)
 	}
-	who, err := people.SignIn(ctx, "ada@names.example", "seven brave otters", from)
+	who, err := accounts.SignIn(ctx, "ada@names.example", "seven brave otters", from)
 	if err != nil {
 		log.Fatal(err)
 	}
-	token, _, err := people.StartSession(ctx, who.ID, from, "Browser/1")
+	token, _, err := accounts.StartSession(ctx, who.ID, from, "Browser/1")
 	if err != nil {
 		log.Fatal(err)
 	}
-	session, err := people.Session(ctx, token)
+	session, err := accounts.Session(ctx, token)
 	fmt.Println(session.Email, err)
 
-	_, err = people.SignIn(ctx, "ada@names.example", "a wrong password", from)
+	_, err = accounts.SignIn(ctx, "ada@names.example", "a wrong password", from)
 	fmt.Println(fault.From(err).Message())
 	// Output:
 	// ada@names.example <nil>

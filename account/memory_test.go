@@ -14,20 +14,20 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// crowdLimits is how many sign in at once, and what the whole process may take in memory then. The race detector has a
-// shadow of all memory, and takes its time.
-func crowdLimits() (people int, memory int64) {
+// memoryLimits returns the number of simultaneous sign-ins, and the memory that the process may use for them. The race
+// detector needs more memory and time.
+func memoryLimits() (signIns int, memory int64) {
 	if raceDetector {
 		return 8, 600 << 20
 	}
 	return 64, 200 << 20
 }
 
-// The peak is that of a process, so the crowd signs in within one of its own.
-func TestCrowdSigningInStaysUnder200MB(t *testing.T) {
+// The peak is that of a process, so the sign-ins run in another process.
+func TestManySignInsStayUnder200MB(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("ACCOUNT_CROWD") == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrowdSigningInStaysUnder200MB$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestManySignInsStayUnder200MB$", "-test.v")
 		cmd.Env = append(os.Environ(), "ACCOUNT_CROWD=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "peak") {
@@ -36,7 +36,7 @@ func TestCrowdSigningInStaysUnder200MB(t *testing.T) {
 		t.Logf("%s", out)
 		return
 	}
-	crowd, limit := crowdLimits()
+	crowd, limit := memoryLimits()
 	r := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil)
 	r.hasher = newHasher(defaultHashers, fullCost)
 	for i := range crowd {
@@ -59,7 +59,7 @@ func TestCrowdSigningInStaysUnder200MB(t *testing.T) {
 	}
 }
 
-// peakMemory is the most that this process has had in memory (proc(5), VmHWM).
+// peakMemory returns the peak resident memory of this process (proc(5), VmHWM).
 func peakMemory(t *testing.T) int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// An account that is disabled is signed out everywhere, and no way of signing in leads into it until it is enabled.
+// A disabled account has no sessions, and no way to sign in until it is enabled.
 func TestDisabledAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

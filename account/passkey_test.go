@@ -18,7 +18,7 @@ import (
 // coseSize is the length of a P-256 key in COSE (RFC 9053, section 7.1.1).
 const coseSize = 77
 
-// A device is a software authenticator with what a browser does around it.
+// An authenticator is a software authenticator with its browser.
 type authenticator struct {
 	site virtualwebauthn.RelyingParty
 	auth virtualwebauthn.Authenticator

@@ -113,7 +113,7 @@ func FuzzHash(f *testing.F) {
 	})
 }
 
-// What an attempt costs is counted, not timed: every refusal takes one computation of the same cost.
+// The test counts the cost of an attempt: every refusal takes one hash of the same cost.
 func TestUnknownAndKnownAccountsCostTheSame(t *testing.T) {
 	t.Parallel()
 	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()

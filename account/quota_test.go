@@ -11,7 +11,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// A /48 holds 65 536 networks of the size that one subscriber has: together they may do what four may.
+// A /48 has 65 536 /64 networks: together they have the quota of four.
 func TestLimitsOfASite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -38,7 +38,7 @@ func TestLimitsOfASite(t *testing.T) {
 	}
 }
 
-// The accounts of a day are counted over all processes, whether the address had one or not.
+// All processes share the count of sign-ups of a day, whether the address had an account or not.
 func TestAccountsOfADay(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {

@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// All secrets of a busy day are looked for in all files of the database, and in the log at its most talkative.
+// The test searches all files of the database, and the log at debug level, for every secret.
 func TestNoSecretIsStoredOrLogged(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
@@ -58,7 +58,7 @@ func TestNoSecretIsStoredOrLogged(t *testing.T) {
 	})
 }
 
-// useEverything does all that has to do with secrets and returns them.
+// useEverything uses every kind of secret and returns the secrets.
 func useEverything(t *testing.T, r *fixture, p *oidctest.Provider) map[string]string {
 	t.Helper()
 	ctx := t.Context()

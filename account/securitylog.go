@@ -83,7 +83,7 @@ const (
 	maxLog    = 500 // entries returned at once
 )
 
-// ExportData adds an entry to the security log, for other packages. A zero At is set to now.
+// Record adds an entry to the security log, for other packages. A zero At is set to now.
 func (a *Accounts) Record(ctx context.Context, e Entry) error {
 	if e.At.IsZero() {
 		e.At = a.now()

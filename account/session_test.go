@@ -96,8 +96,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	})
 }
 
-// What a form holds in place of an id went to the database, and PostgreSQL failed on bytes that are no text.
-func TestIDsThatAreNone(t *testing.T) {
+// Invalid ids from forms went to the database, and PostgreSQL failed on bytes that are not UTF-8.
+func TestInvalidSessionIDs(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		r, ctx := newFixture(t, db, nil), t.Context()
@@ -112,7 +112,7 @@ func TestIDsThatAreNone(t *testing.T) {
 	})
 }
 
-func TestTokensThatAreNone(t *testing.T) {
+func TestInvalidSessionTokens(t *testing.T) {
 	t.Parallel()
 	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	token := r.session(r.account("ada@names.example").ID)

@@ -64,7 +64,7 @@ func TestModesAreRead(t *testing.T) {
 	}
 }
 
-// Who has an account is not told: sign-up, links and resets answer alike, and only the owner of the address reads more.
+// Answers do not reveal accounts: sign-up, links and resets answer the same, and only the mail to the owner differs.
 func TestAnswersAreTheSameWithAndWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -201,7 +201,7 @@ func TestPasswordChangeEndsAllSessionsAndGrants(t *testing.T) {
 	})
 }
 
-// A failure in OnRevokeAll undoes the change: never a new password with old grants.
+// A failure of OnRevokeAll rolls back the change: there is never a new password with old grants.
 func TestPasswordChangeIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -240,7 +240,7 @@ func TestOperatorMakesAccountsOnce(t *testing.T) {
 	})
 }
 
-func TestAccountsFromOneAddressAreRationed(t *testing.T) {
+func TestSignUpQuota(t *testing.T) {
 	t.Parallel()
 	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	for range signUpQuota.Burst {
@@ -255,7 +255,7 @@ func TestAccountsFromOneAddressAreRationed(t *testing.T) {
 	must(t, "one more where nothing is limited", err)
 }
 
-func TestMailIsRationed(t *testing.T) {
+func TestMailQuota(t *testing.T) {
 	t.Parallel()
 	r, ctx := newFixture(t, storetest.Open(t, store.Config{Dir: t.TempDir()}), nil), t.Context()
 	r.account("ada@names.example")

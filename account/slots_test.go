@@ -17,7 +17,7 @@ import (
 // oneHash is how long a hash takes in these tests.
 const oneHash = 25 * time.Millisecond
 
-// hashes asks for n slots at once, each for the time of a hash, again and again until ctx ends.
+// hashes uses up to n slots at once, each for the time of a hash, until ctx ends.
 func (s *slots) hashes(ctx context.Context, n int, from netip.Addr) {
 	for range n {
 		go func() {
@@ -35,7 +35,7 @@ func (s *slots) hashes(ctx context.Context, n int, from netip.Addr) {
 }
 
 // Two hundred connections that repeated one sign-in made others wait for eight seconds, and with 560 they got 503.
-func TestOneNetworkDoesNotKeepOthersWaiting(t *testing.T) {
+func TestOneNetworkDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	for _, connections := range []int{200, 560} {
 		synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestOneNetworkDoesNotKeepOthersWaiting(t *testing.T) {
 	}
 }
 
-// Networks take turns, and within one the first to come is the first.
+// Networks take turns, and each network is FIFO.
 func TestNetworksTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestWaitingForASlotIsBounded(t *testing.T) {
 	})
 }
 
-// A sign-in that is repeated fills neither the security log nor, by its size, the page that shows it.
-func TestRepeatedEntriesFold(t *testing.T) {
+// Repeated sign-ins do not fill the security log.
+func TestRepeatedEntriesAreCounted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		r, ctx := newFixture(t, db, nil), t.Context()

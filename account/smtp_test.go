@@ -74,7 +74,7 @@ func TestMailOverTLSAndWithAPassword(t *testing.T) {
 		{"TLS from the first byte", func(s *smtpServer) { offerTLS(s); s.implicit = true }, SMTP{TLS: TLSImplicit}, true, func(d delivery) bool { return d.secure }},
 		{"TLS required", offerTLS, SMTP{TLS: TLSRequired}, true, func(d delivery) bool { return d.secure }},
 		{"TLS required and not offered", nil, SMTP{TLS: TLSRequired}, false, nil},
-		{"a certificate that nobody vouches for", func(s *smtpServer) { offerTLS(s); s.roots = nil }, SMTP{}, false, nil},
+		{"a certificate of an unknown authority", func(s *smtpServer) { offerTLS(s); s.roots = nil }, SMTP{}, false, nil},
 		{"password over TLS", func(s *smtpServer) { offerTLS(s); s.login = "wharf s3cret" }, SMTP{User: "wharf", Password: "s3cret"}, true, func(d delivery) bool { return d.login }},
 		{"wrong password", func(s *smtpServer) { offerTLS(s); s.login = "wharf s3cret" }, SMTP{User: "wharf", Password: "wrong-s3cret"}, false, nil},
 		{"recipient refused", func(s *smtpServer) { s.refuse = "550 no such mailbox" }, SMTP{}, false, nil},
@@ -100,7 +100,7 @@ func TestMailOverTLSAndWithAPassword(t *testing.T) {
 	}
 }
 
-// A server that takes the connection and says nothing costs the time of one mail, and no more.
+// A silent server delays for the time of one mail at most.
 func TestMailServerThatIsSilent(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -29,7 +29,7 @@ var sensitive = map[string]func(r *fixture, s Session) error{
 	"delete the account":     func(r *fixture, s Session) error { return r.Delete(r.t.Context(), s) },
 }
 
-// Sessions knew when their person had signed in, and nothing asked.
+// No action checked when the session was authenticated.
 func TestSensitiveActionsTakeARecentSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -69,8 +69,8 @@ func TestSensitiveActionsTakeARecentSignIn(t *testing.T) {
 	})
 }
 
-// Every change of the ways into an account is told to its owner by mail, however many mails there were.
-func TestChangesAreToldByMail(t *testing.T) {
+// Every change of the sign-in methods of an account is mailed to its owner, even over the mail quota.
+func TestChangesAreMailed(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
@@ -79,34 +79,34 @@ func TestChangesAreToldByMail(t *testing.T) {
 		who := r.account("ada@names.example")
 		for r.limits.mail(who.Email) { // as many as there may be
 		}
-		told := func(what string, l mailTemplate) {
+		wantMail := func(what string, l mailTemplate) {
 			t.Helper()
 			m := r.box.next(t)
 			want(t, "mail about "+what, m.Subject, l.subject)
 			want(t, "to", m.To, who.Email)
 		}
 		key := d.register(t, r, who.ID, "Laptop")
-		told("a passkey", passkeyAddedMail)
+		wantMail("a passkey", passkeyAddedMail)
 		must(t, "remove", r.RemovePasskey(ctx, r.fresh(who.ID), key.ID, false, home))
-		told("a passkey less", passkeyRemovedMail)
+		wantMail("a passkey less", passkeyRemovedMail)
 		_, err := r.pass(t, p, who.ID, "")
 		must(t, "link", err)
-		told("a link", linkedMail)
+		wantMail("a link", linkedMail)
 		_, err = r.pass(t, p, "", "")
 		must(t, "sign in there, which is no change", err)
 		must(t, "unlink", r.Unlink(ctx, r.fresh(who.ID), "example", "person-1", false, home))
-		told("a link less", unlinkedMail)
+		wantMail("a link less", unlinkedMail)
 		must(t, "change the password", r.ChangePassword(ctx, r.fresh(who.ID), passphrase, "a fresh password", home))
-		told("another password", changedMail)
+		wantMail("another password", changedMail)
 		must(t, "take the password", r.db.Tx(ctx, func(tx store.Tx) error { return setPassword(ctx, tx, who.ID, "") }))
 		must(t, "set the first password", r.ChangePassword(ctx, r.fresh(who.ID), "", passphrase, home))
-		told("the first password", firstPasswordMail)
+		wantMail("the first password", firstPasswordMail)
 		p.Claims["email"], p.Claims["email_verified"] = who.Email, true
 		_, err = r.pass(t, p, "", "")
 		must(t, "sign in at a provider that knows the address", err)
-		told("a link that came by the address", linkedMail)
+		wantMail("a link that came by the address", linkedMail)
 		must(t, "delete", r.Delete(ctx, r.fresh(who.ID)))
-		told("the end", deletedMail)
+		wantMail("the end", deletedMail)
 	})
 }
 
@@ -139,7 +139,7 @@ func TestTheLastMeansOfSigningIn(t *testing.T) {
 	})
 }
 
-// Whoever got in may have added a passkey or a link of their own, which a new password alone left in place.
+// An attacker may have added a passkey or a linked identity, which a password reset left in place.
 func TestResetRemovesPasskeysAndLinks(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -199,9 +199,8 @@ func TestExport(t *testing.T) {
 	})
 }
 
-// A browser may be signed in at a provider for days, and then comes back at once, whoever sits before it. Such a sign-in
-// was as good as one with a password.
-func TestProvidersThatLetPassAreNoRecentSignIn(t *testing.T) {
+// A browser that is signed in at a provider for days returns at once, without authentication. Such a sign-in counted as recent.
+func TestProviderSessionIsNoRecentSignIn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/fault"
 )
 
-// serve is how long an attempt waits that begins now.
+// serve returns how long an attempt that begins now waits.
 func (b *throttle) serve(t *testing.T, email string, from netip.Addr) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -20,7 +20,7 @@ func (b *throttle) serve(t *testing.T, email string, from netip.Addr) time.Durat
 	return time.Since(began)
 }
 
-func TestFailuresSlowDownAndLockNobodyOut(t *testing.T) {
+func TestFailuresDelayButDoNotLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newThrottle()
@@ -95,8 +95,8 @@ func TestOneAddressCannotWaitInManyPlaces(t *testing.T) {
 	})
 }
 
-// A crowd of guesses that begins before the first has failed is sent back to serve the delay that it earned.
-func TestGuessesAtOnceServeTheDelayOfThoseThatFailed(t *testing.T) {
+// Guesses that begin before the first has failed also wait for the delay of its failure.
+func TestParallelGuessesAreDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &Accounts{throttle: newThrottle(), hasher: newHasher(1, cheap)}
@@ -151,7 +151,7 @@ func TestCountersForgetOnlyWhatIsEmpty(t *testing.T) {
 	})
 }
 
-// A password that is right cost nothing: who repeated one had all the hashing there is.
+// Sign-ins with the right password were not throttled: repeating one used up all hashing capacity.
 func TestRightPasswordsAreLimitedToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

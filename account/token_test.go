@@ -142,8 +142,8 @@ func TestResetPassword(t *testing.T) {
 	})
 }
 
-// Whoever signs up with a stranger's address waits in vain for its owner: what they set up goes when the owner comes.
-func TestOwnerOfAnAddressTakesItFromWhoCameFirst(t *testing.T) {
+// An attacker signs up with a stranger's address: when the owner confirms it, everything that the attacker set up is removed.
+func TestOwnerClaimsTheAddress(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		ways := map[string]func(r *fixture, email string){

@@ -24,7 +24,7 @@ func withProvider(p *oidctest.Provider) func(*Config) {
 	}
 }
 
-// pass goes through the provider and comes back.
+// pass completes a sign-in at the provider.
 func (r *fixture) pass(t *testing.T, p *oidctest.Provider, accountID, invite string) (Account, error) {
 	t.Helper()
 	var link Session
@@ -94,7 +94,7 @@ func TestUpstreamFindsTheAccountOfAnAddress(t *testing.T) {
 	})
 }
 
-// An account whose maker never showed to own the address is taken over whole by who does.
+// An unverified account is claimed by the person who proves to own the address.
 func TestUpstreamTakesAnUnverifiedAccount(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -236,8 +236,7 @@ func TestUpstreamAnswersThatAreRefused(t *testing.T) {
 	})
 }
 
-// A flow that links an account was good in any browser, and its account was whatever it said: who could make one, with the
-// key that stood in the database, was anybody.
+// A flow that links an account was valid in any browser and for any account; the key to forge one was in the database.
 func TestAFlowLinksInItsSessionOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -266,8 +265,8 @@ func TestAFlowLinksInItsSessionOnly(t *testing.T) {
 	})
 }
 
-// A flow stayed good until the provider had answered: it could be tried with code after code, or many times at once.
-func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
+// A flow was valid until the provider had answered: it could be tried with many codes, or many times at once.
+func TestFlowIsUsedBeforeTheProviderIsAsked(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		p := oidctest.Start(t)
@@ -303,7 +302,7 @@ func TestAFlowIsSpentBeforeTheProviderIsAsked(t *testing.T) {
 	})
 }
 
-// What a backup of the database holds makes no flow, and opens none.
+// A backup of the database is not enough to forge or open a flow.
 func TestFlowsAreSealedOutsideTheDatabase(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -1,7 +1,7 @@
 // Package audit records who did what.
 //
-// A line is written in the transaction of the change that it records: both commit or neither does. Lines hold no
-// secrets: no passwords, keys or tokens, and no links that contain them.
+// A line is written in the transaction of the change that it records. Lines hold no secrets: no passwords, keys or tokens,
+// and no links that contain them.
 package audit
 
 import (
@@ -17,19 +17,18 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An Author writes lines for one who acts: a user of the operating system, a partner, an account or a process.
+// An Author writes lines for an actor: a user of the operating system, a partner, an account or a process.
 type Author struct {
 	Name   string // never empty
-	Reason string // in the author's words; may be empty
+	Reason string // given by the actor; may be empty
 	Now    func() time.Time
 }
 
-// maxDetails is the length of the details of a line in bytes. Longer ones are a programming error.
+// maxDetails is the maximum length of the details of a line in bytes. Longer ones are a programming error.
 const maxDetails = 8 << 10
 
-// Record writes a line in a transaction of the caller: the action, such as "order.refund", done to the subject, such as
-// the id of the order. Details are more about it, as JSON; where something was changed that is "before" and "after". They may
-// be nil.
+// Record writes a line in the caller's transaction: the action, such as "order.refund", and its subject, such as the id of the
+// order. Details are stored as JSON; those of a change have "before" and "after". They may be nil.
 func (a Author) Record(ctx context.Context, tx store.Tx, action, subject string, details map[string]any) error {
 	if a.Name == "" || a.Now == nil || action == "" {
 		return fmt.Errorf("write to the audit log: the author or the action %q is not complete", action)
@@ -62,19 +61,19 @@ type Line struct {
 	Details json.RawMessage `json:"details"` // an object, often an empty one
 }
 
-// A Filter chooses lines. Empty fields choose all.
+// A Filter selects lines. Empty fields select all.
 type Filter struct {
 	Actor   string
-	Action  string // whole, or up to a dot: "order" selects all actions on orders
+	Action  string // an action, or a prefix up to a dot: "order" selects all actions on orders
 	Subject string
 	Since   time.Time // lines of this time and later
 	Before  string    // lines older than the one with this id: the next page
-	Limit   int       // at most so many; 0: 100
+	Limit   int       // most lines; 0: 100
 }
 
 const defaultLimit = 100
 
-// Lines are the lines that the filter chooses, the newest first.
+// Lines returns the lines that the filter selects, the newest first.
 func Lines(ctx context.Context, db *store.DB, f Filter) ([]Line, error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
@@ -100,7 +99,7 @@ func Lines(ctx context.Context, db *store.DB, f Filter) ([]Line, error) {
 	return all, nil
 }
 
-// where is the condition of the filter and its binds.
+// where returns the condition of the filter and its binds.
 func (f Filter) where() (string, []any) {
 	var conditions []string
 	var args []any

@@ -72,7 +72,7 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// A line goes with its change, and there is none without an author.
+// A line is rolled back with its change, and needs an author.
 func TestRecordIsPartOfTheChange(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

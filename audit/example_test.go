@@ -9,7 +9,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// What is changed and who changed it are kept together.
+// A change and its audit line share a transaction.
 func Example() {
 	ctx := context.Background()
 	db, err := store.Open(ctx, store.Config{Temporary: true})

@@ -6,7 +6,7 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// Retention says how long the lines of the audit log live.
+// Retention returns the retention rule of the audit log, whose lines live for the time keep.
 func Retention(keep time.Duration) []sweep.Rule {
 	return []sweep.Rule{{
 		Table: "audit_log", Kept: "1100 days (`-keep-audit`)", Keep: keep, Key: "id", Age: "id", In: sweep.IDs("aud"),

@@ -11,9 +11,9 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A Cache holds values until their own deadline, at most Config.Entries of them and at most Config.Bytes
-// of what Config.Size counts; the least recently used go first. It is safe for concurrent use.
-// Its loads outlive the caller that started them, so that one impatient caller does not cost the others their answer.
+// A Cache holds each value until its deadline, at most Config.Entries values and Config.Bytes bytes by Config.Size; it evicts
+// the least recently used first. It is safe for concurrent use. A load does not end with the context of the caller that
+// started it, since others may wait for it.
 type Cache[K comparable, V any] struct {
 	mu      sync.Mutex
 	entries *lru.LRU[K, entry[V]]
@@ -25,9 +25,9 @@ type Cache[K comparable, V any] struct {
 
 // Config bounds a cache. Entries and, where Size is given, Bytes must be positive.
 type Config[K comparable, V any] struct {
-	Entries int
+	Entries int              // most values
 	Bytes   int64            // bound on the sum of Size; 0 only without Size
-	Size    func(K, V) int64 // bytes that an entry holds; nil: entries alone are counted
+	Size    func(K, V) int64 // bytes of an entry; nil: only Entries limits the cache
 	Now     func() time.Time // nil: time.Now
 }
 
@@ -58,7 +58,7 @@ func New[K comparable, V any](cfg Config[K, V]) *Cache[K, V] {
 	return c
 }
 
-// Get returns the value of the key if it is held and its deadline has not passed.
+// Get returns the value of the key if the cache has it and its deadline has not passed.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
 	v, _, ok := c.Peek(key)
 	return v, ok
@@ -83,7 +83,7 @@ func (c *Cache[K, V]) get(key K) (value V, expires time.Time, ok bool) {
 	return e.value, e.expires, true
 }
 
-// Put holds the value until expires. A value larger than the whole cache, or already expired, is not held.
+// Put stores the value until expires. It does not store a value that is larger than the whole cache or has expired.
 func (c *Cache[K, V]) Put(key K, value V, expires time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,23 +109,23 @@ func (c *Cache[K, V]) put(key K, value V, expires time.Time) {
 	}
 }
 
-// Delete forgets the key.
+// Delete removes the key.
 func (c *Cache[K, V]) Delete(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.entries.Remove(key)
 }
 
-// Len is the number of entries held, expired ones included.
+// Len returns the number of entries, expired ones included.
 func (c *Cache[K, V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.entries.Len()
 }
 
-// Load returns the value of the key, calling load if it is not held. Concurrent calls for one key share one load,
-// which runs on a context of its own that ends when no caller waits any more. load says until when its value may be
-// held: the zero time means not at all. Errors are not held. When ctx ends first, Load returns its error.
+// Load returns the value of the key, and calls load if the cache does not have it. Concurrent calls for one key share one
+// load, whose context ends when no caller waits any more. load returns the deadline of its value; the zero time means that
+// it is not stored. Errors are not stored. If ctx ends first, Load returns its error.
 func (c *Cache[K, V]) Load(ctx context.Context, key K, load func(context.Context) (V, time.Time, error)) (V, error) {
 	c.mu.Lock()
 	if v, _, ok := c.get(key); ok {
@@ -150,7 +150,7 @@ func (c *Cache[K, V]) Load(ctx context.Context, key K, load func(context.Context
 		c.mu.Lock()
 		if f.waiting--; f.waiting == 0 {
 			f.cancel()
-			if c.flights[key] == f { // a later caller starts afresh instead of joining a cancelled load
+			if c.flights[key] == f { // a later caller starts another load instead of joining a cancelled one
 				delete(c.flights, key)
 			}
 		}

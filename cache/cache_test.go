@@ -44,7 +44,7 @@ func TestBounds(t *testing.T) {
 	if _, ok := c.Get(0); ok || c.Len() != 3 {
 		t.Errorf("the oldest of four stayed among three, %d entries", c.Len())
 	}
-	c.Get(1) // 2 is now the one not used for longest
+	c.Get(1) // 2 is now the least recently used
 	c.Put(9, strings.Repeat("y", 9), later)
 	if _, ok := c.Get(1); !ok || c.Len() != 2 {
 		t.Errorf("nine bytes leave room for one more: %d entries", c.Len())
@@ -90,7 +90,7 @@ func TestConcurrentLoadsAreOne(t *testing.T) {
 	})
 }
 
-func TestImpatientCallersCostTheOthersNothing(t *testing.T) {
+func TestCancelledCallerDoesNotEndTheLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := cache.New(cache.Config[string, int]{Entries: 10})
@@ -122,7 +122,7 @@ func TestImpatientCallersCostTheOthersNothing(t *testing.T) {
 	})
 }
 
-func TestALoadNobodyWaitsForEnds(t *testing.T) {
+func TestLoadWithoutCallersIsCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := cache.New(cache.Config[string, int]{Entries: 10})
@@ -139,7 +139,7 @@ func TestALoadNobodyWaitsForEnds(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begun))
 		}
-		// The next caller does not join the load that is being given up.
+		// The next caller does not join a cancelled load.
 		if v, err := c.Load(t.Context(), "a", func(context.Context) (int, time.Time, error) { return 2, time.Time{}, nil }); v != 2 || err != nil {
 			t.Errorf("the next caller got %d, %v", v, err)
 		}
@@ -150,7 +150,7 @@ func TestALoadNobodyWaitsForEnds(t *testing.T) {
 	})
 }
 
-func TestErrorsAndPanicsAreNotHeld(t *testing.T) {
+func TestErrorsAndPanicsAreNotStored(t *testing.T) {
 	t.Parallel()
 	c := cache.New(cache.Config[string, int]{Entries: 10})
 	broken := errors.New("broken")

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Allows reports whether the address may be connected to: it is public, or in Config.Allow. IPv4 addresses in an IPv6
-// form, translated and tunnelled ones (RFC 4291, 6052, 3056, 4380) are never public, nor is one with a zone.
+// Allows reports whether the client may connect to the address: it is public, or in Config.Allow. IPv6 addresses that embed
+// an IPv4 address (RFC 4291, 6052, 3056, 4380) are never public, nor is one with a zone.
 func (c *Client) Allows(a netip.Addr) bool {
 	return a.IsValid() && a.Zone() == "" && (c.listed(a) || c.public.SafeAddr(a) == nil)
 }
@@ -37,7 +37,7 @@ func (c *Client) control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Addresses resolves "host:port" and returns the allowed addresses of it, at least one and in the resolver's order.
+// Addresses resolves "host:port" and returns its allowed addresses, at least one, in the resolver's order.
 // It fails with an [*Error].
 func (c *Client) Addresses(ctx context.Context, address string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(address)
@@ -88,8 +88,8 @@ func (c *Client) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	return found, nil
 }
 
-// checkHost refuses the host names that resolvers read in different ways: those that end in a number, which some take
-// for an IPv4 address in another form (127.1, 0x7f000001, 2130706433, 0177.0.0.1), and those that are none.
+// checkHost refuses host names that resolvers parse differently: those that end in a number, which some take for an IPv4
+// address in another form (127.1, 0x7f000001, 2130706433, 0177.0.0.1), and invalid ones.
 func checkHost(host string) error {
 	host = strings.TrimSuffix(host, ".")
 	if host == "" || len(host) > 253 {
@@ -102,7 +102,7 @@ func checkHost(host string) error {
 	}
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if strings.Trim(last, "0123456789") == "" || len(last) > 1 && last[0] == '0' && last[1]|0x20 == 'x' {
-		return fail(Refused, "the host is a number") // "ends in a number", as the URL standard of browsers has it
+		return fail(Refused, "the host is a number") // "ends in a number" in the WHATWG URL Standard
 	}
 	return nil
 }
@@ -111,8 +111,8 @@ func notInLabel(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
 }
 
-// Dial connects to "host:port" over "tcp" or "udp": it resolves the host, drops the addresses that are not allowed, and
-// dials the others in turn. It waits for no slot and fails with an [*Error].
+// Dial connects to "host:port" over "tcp" or "udp": it resolves the host, drops the addresses that are not allowed, and dials
+// the others in turn. It needs no slot. It fails with an [*Error].
 func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTime)
 	defer cancel()
@@ -133,7 +133,7 @@ func (c *Client) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, Wrap(first)
 }
 
-// dialOne gives the address its share of the time that is left for it and those after it.
+// dialOne dials an address within its share of the time, of which left addresses remain.
 func (c *Client) dialOne(ctx context.Context, network string, to netip.AddrPort, left int) (net.Conn, error) {
 	if deadline, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc

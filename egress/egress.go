@@ -1,12 +1,11 @@
-// Package egress is an SSRF-safe client: the one way to connect to addresses that outsiders supply.
+// Package egress is an SSRF-safe client for addresses that outsiders supply.
 //
-// A [Client] resolves a host itself, drops the addresses that are not public, and dials one of those that it checked,
-// so that a name which resolves differently the next time gains nothing. Every wait and every reply is bounded, and no
-// destination gets more exchanges at a time than it is given. There are no cookies, no credentials and no proxies,
-// whatever the environment says: a proxy would be dialled instead of the checked address.
+// A [Client] resolves a host itself, drops the addresses that are not public, and dials one of those that it checked, which
+// prevents DNS rebinding. Waits, replies and the exchanges per destination are limited. There are no cookies, no credentials
+// and no proxies, even from the environment: a proxy would be dialled instead of the checked address.
 //
-// [Client.Fetch] gets a whole reply and follows redirects as far as the configuration lets it. [Client.Do] makes one
-// exchange of any method. [Client.Dial] is for protocols other than HTTP.
+// [Client.Fetch] gets a whole reply and follows the allowed redirects. [Client.Do] makes one exchange of any method.
+// [Client.Dial] is for protocols other than HTTP.
 package egress
 
 import (
@@ -21,7 +20,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// What a [Config] that does not say gets.
+// Defaults of a [Config].
 const (
 	DefaultDialTime   = 2 * time.Second  // name resolution and connection together
 	DefaultTLSTime    = 3 * time.Second  // of the handshake
@@ -37,13 +36,14 @@ const (
 // maxAddresses is the number of addresses of one host that are tried.
 const maxAddresses = 4
 
-// Config says where a [Client] may go and what it takes from there. The zero Config is the strictest: public addresses,
-// ports 80 and 443, no redirects, no connection used twice. What is zero or less is the default, never unlimited.
+// Config says which addresses a [Client] may connect to and limits its exchanges. The zero Config is the strictest: public
+// addresses, ports 80 and 443, no redirects, no connection used twice. A limit of zero or less is the default, never
+// unlimited.
 type Config struct {
-	Allow          []netip.Prefix // addresses that are reachable although they are not public
-	Ports          []uint16       // that are connected to; empty: 80 and 443
-	AnyPort        bool           // every port instead
-	AnyAllowedPort bool           // every port of the addresses in Allow
+	Allow          []netip.Prefix // non-public addresses that are allowed
+	Ports          []uint16       // allowed ports; empty: 80 and 443
+	AnyPort        bool           // all ports are allowed
+	AnyAllowedPort bool           // all ports of the addresses in Allow are allowed
 
 	Redirects Redirects // that Fetch follows
 
@@ -56,8 +56,8 @@ type Config struct {
 	InFlight int // exchanges with one destination, a host and port, at a time
 	Total    int // exchanges at a time
 
-	IdlePerHost int           // connections kept for further exchanges with the same host; 0: none
-	IdleTime    time.Duration // for which they are kept; 0: 30 seconds
+	IdlePerHost int           // idle connections per host; 0: none
+	IdleTime    time.Duration // after which an idle connection is closed; 0: 30 seconds
 	HTTP2       bool          // where the server speaks it
 
 	RootCAs   *x509.CertPool // nil: the system's
@@ -65,14 +65,14 @@ type Config struct {
 	Resolver  Resolver       // nil: the system's
 }
 
-// Redirects is how far [Client.Fetch] follows. It never follows from https to another scheme, to a URL that it has
-// already asked in the same fetch, or to where a first request may not go.
+// Redirects limits the redirects that [Client.Fetch] follows. It never follows one from https to another scheme, to a URL that
+// it has requested in the same fetch, or to a destination that is not allowed.
 type Redirects struct {
 	Max      int  // zero or less: the redirect itself is the reply
 	SameSite bool // only within the registrable domain of the first URL (publicsuffix.org)
 }
 
-// A Resolver finds the addresses of a host; [net.Resolver] is one. What it returns is not changed.
+// A Resolver finds the addresses of a host; [net.Resolver] is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -86,11 +86,11 @@ type Client struct {
 	slots     *Slots
 }
 
-// New returns a client that keeps the limits of cfg.
+// New returns a client with the limits of cfg.
 func New(cfg Config) *Client {
 	cfg.setDefaults()
 	c := &Client{cfg: cfg, public: ssrf.New(ssrf.WithAnyPort()), slots: NewSlots(cfg.InFlight, cfg.Total)}
-	// Control sees the address that the socket is about to be connected to: the last word.
+	// Control checks the address that the socket is about to connect to.
 	c.dialer = net.Dialer{KeepAlive: -1, Control: c.control}
 	c.transport = &http.Transport{
 		Proxy:                  nil,
@@ -145,5 +145,5 @@ func (cfg *Config) setDefaults() {
 	}
 }
 
-// Close drops the idle connections. Exchanges that run are not disturbed.
+// Close closes idle connections. It does not interrupt exchanges.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }

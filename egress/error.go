@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Code says in one word why an exchange failed.
+// A Code is the kind of an [Error].
 type Code string
 
 // The codes of [Error].
 const (
 	Refused   Code = "refused"   // the address, the port, the scheme or the URL is not allowed; nothing was sent
-	Busy      Code = "busy"      // our own limits did not allow the request in time; nothing was sent
+	Busy      Code = "busy"      // no slot was free in time; nothing was sent
 	Timeout   Code = "timeout"   // a time limit passed
 	TooLarge  Code = "too_large" // the reply is over its limit
 	Truncated Code = "truncated" // the reply ended before it was complete
@@ -21,12 +21,12 @@ const (
 	Network   Code = "network"   // no connection, or it failed
 )
 
-// An Error is why an exchange failed. Its text holds neither addresses nor names that the other side chose.
+// An Error is why an exchange failed. Its text holds neither addresses nor text of the server.
 type Error struct {
 	Code  Code
-	Note  string        // what went wrong, in our own words
-	Retry time.Duration // when a next attempt makes sense, if that is known
-	Cause error         // may contain text of the other side: use it with errors.Is and errors.As, do not print it
+	Note  string        // a short explanation
+	Retry time.Duration // when to try again; 0: not known
+	Cause error         // may contain text of the server: use it with errors.Is and errors.As, do not print it
 }
 
 func (e *Error) Error() string {
@@ -48,7 +48,7 @@ var (
 	ErrUnresolved = errors.New("the host name does not resolve")
 )
 
-// Wrap returns err as an [*Error]: itself if it is one, else of the code that its kind suggests.
+// Wrap returns err as an [*Error]: the one that err wraps, else one with the code [Refused], [Timeout] or [Network].
 func Wrap(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

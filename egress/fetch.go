@@ -15,18 +15,18 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// A Request is what [Client.Fetch] asks for.
+// A Request is a GET request of [Client.Fetch].
 type Request struct {
 	URL     string
 	Accept  string // the header; empty: none
 	MaxBody int    // zero or less: the Config's
 
-	// Admit, where it is given, is asked before each exchange, redirects included, and takes the place of the slots. It
-	// returns what is called at the end of the exchange with its header, or nil if there was none.
+	// Admit, if set, replaces the slots: it is called before each exchange, redirects included. At the end of the exchange
+	// done is called with the response, which is nil after an error.
 	Admit func(ctx context.Context, address string) (done func(*http.Response), err error)
 }
 
-// A Response is a complete reply over HTTP.
+// A Response is a complete HTTP response.
 type Response struct {
 	Status int
 	Header http.Header
@@ -35,8 +35,8 @@ type Response struct {
 	URL    *url.URL // that answered, after redirects
 }
 
-// Fetch gets a URL with its whole body and follows the redirects that the configuration allows, each through the same
-// checks. Every failure is an [*Error]; a status of 400 or more is not a failure.
+// Fetch gets a URL with its whole body and follows the allowed redirects, each with the same checks. Every failure is an
+// [*Error]; a status of 400 or more is not a failure.
 func (c *Client) Fetch(ctx context.Context, q Request) (Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.TotalTime)
 	defer cancel()
@@ -66,7 +66,7 @@ func (c *Client) Fetch(ctx context.Context, q Request) (Response, error) {
 	}
 }
 
-// follow returns the target of a redirect from u, if it may be asked.
+// follow returns the target of a redirect from u, if it is allowed.
 func (c *Client) follow(first, u *url.URL, location string, visited []string) (*url.URL, error) {
 	target, err := u.Parse(location)
 	if err != nil {
@@ -81,13 +81,13 @@ func (c *Client) follow(first, u *url.URL, location string, visited []string) (*
 	}
 	for _, before := range visited {
 		if before == plain(target) {
-			return nil, fail(Redirect, "a redirect to where it came from")
+			return nil, fail(Redirect, "a redirect loop")
 		}
 	}
 	return target, nil
 }
 
-// plain is how visited URLs are compared.
+// plain normalizes a URL to compare visited ones.
 func plain(u *url.URL) string {
 	return strings.ToLower(u.Scheme+"://"+u.Host) + u.EscapedPath() + "?" + u.RawQuery
 }
@@ -105,7 +105,7 @@ func Site(host string) string {
 	return host
 }
 
-// fetchOne makes one exchange. next is the target of a redirect that is to be followed.
+// fetchOne makes one exchange. next is the target of a redirect to follow.
 func (c *Client) fetchOne(ctx context.Context, q Request, u *url.URL) (resp Response, next string, err error) {
 	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}}).WithContext(ctx)
 	if q.Accept != "" {
@@ -158,7 +158,7 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// readBody reads and decompresses at most limit bytes, both as sent and as meant.
+// readBody reads and decompresses a body, at most limit bytes before and after decompression.
 func (c *Client) readBody(r *http.Response, limit int) ([]byte, error) {
 	if r.ContentLength > int64(limit) {
 		return nil, tooLarge()
@@ -182,7 +182,7 @@ func (c *Client) readBody(r *http.Response, limit int) ([]byte, error) {
 	return ReadAll(body, limit)
 }
 
-// ReadAll reads r to its end. More than limit bytes are an error of code [TooLarge], not a shorter reply.
+// ReadAll reads r to its end. It fails with the code [TooLarge] on more than limit bytes.
 func ReadAll(r io.Reader, limit int) ([]byte, error) {
 	body, err := io.ReadAll(&limitedReader{r: r, left: limit})
 	if err != nil {
@@ -193,7 +193,7 @@ func ReadAll(r io.Reader, limit int) ([]byte, error) {
 
 func tooLarge() *Error { return fail(TooLarge, "the reply is over its limit") }
 
-// broken is the error of a reply that broke off.
+// broken is the error of an incomplete reply.
 func broken(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -205,7 +205,7 @@ func broken(err error) error {
 	return &Error{Code: Truncated, Cause: err}
 }
 
-// A limitedReader fails with TooLarge where an [io.LimitedReader] ends.
+// A limitedReader is an [io.LimitedReader] that fails with TooLarge at the limit.
 type limitedReader struct {
 	r    io.Reader
 	left int
@@ -224,13 +224,12 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Do makes one exchange and returns the reply with its body open, which gives at most Config.MaxBody bytes as they were
-// sent, then an error of code [TooLarge]. Redirects are not followed. The caller closes the body, which frees the slot.
-// Every failure is an [*Error].
+// Do makes one exchange, without redirects, and returns the response. Its body fails with the code [TooLarge] after
+// Config.MaxBody bytes. The caller closes the body, which releases the slot. Every failure is an [*Error].
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	resp, err := c.do(req)
 	if err != nil && req.Body != nil {
-		req.Body.Close() // where no transport got hold of it; a second time does no harm
+		req.Body.Close() // if the transport has not; closing twice is harmless
 	}
 	return resp, err
 }
@@ -275,8 +274,8 @@ func (b *heldBody) Close() error {
 	return b.body.Close()
 }
 
-// HostPort checks the parts of a URL that the dialer does not see and returns the address to dial. It fails with an
-// [*Error] of code [Refused].
+// HostPort checks the parts of a URL that the dialer cannot check and returns the address to dial. It fails with the code
+// [Refused].
 func HostPort(u *url.URL) (string, error) {
 	host, port := u.Hostname(), u.Port()
 	switch {
@@ -299,7 +298,7 @@ func HostPort(u *url.URL) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// destination is the key of an address's slots.
+// destination is the slot key of an address.
 func destination(address string) string {
 	host, port, _ := net.SplitHostPort(address)
 	return strings.ToLower(strings.TrimSuffix(host, ".")) + ":" + port

@@ -140,7 +140,7 @@ func addrs(texts ...string) (all []netip.Addr) {
 	return all
 }
 
-// TestAddressesThatAreRefused holds every form of an address against a strict client and one that allows some networks.
+// TestAddressesThatAreRefused checks every form of an address with a strict client and one that allows some networks.
 func TestAddressesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	strict := newClient(t, Config{})
@@ -286,8 +286,8 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// TestRebinding has a name that is good when it is looked at and inside the next time. Whoever looks, then lets something
-// else resolve and dial, is fooled.
+// TestRebinding resolves a name to a public address first and to an internal one later. A client that checks the address and
+// resolves again would connect to the internal one.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	inside := newServer(t, false, func(http.ResponseWriter, *http.Request) {})
@@ -314,7 +314,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestURLsThatAreRefused gives URLs whose danger the dialer does not see. The server is reachable; nothing arrives.
+// TestURLsThatAreRefused has URLs whose danger the dialer cannot see. The server is reachable; nothing may arrive.
 func TestURLsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, false, func(http.ResponseWriter, *http.Request) {})
@@ -350,7 +350,7 @@ func TestURLsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRedirects follows redirects as far as each policy goes.
+// TestRedirects follows redirects with each policy.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	inside := newServer(t, false, func(http.ResponseWriter, *http.Request) {})
@@ -483,7 +483,7 @@ func zipped(data []byte) []byte {
 	return b.Bytes()
 }
 
-// TestRepliesThatAreTooMuch has a server send what costs memory or time. Each fetch ends soon with the code that says why.
+// TestRepliesThatAreTooMuch has replies that cost memory or time. Each fetch ends soon with the right code.
 func TestRepliesThatAreTooMuch(t *testing.T) {
 	t.Parallel()
 	head := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
@@ -549,7 +549,7 @@ func TestRepliesThatAreTooMuch(t *testing.T) {
 	}
 }
 
-// TestHangingHandshakes shows that a server which accepts and never shakes hands costs no more than its time.
+// TestHangingHandshakes checks the time limit of TLS handshakes.
 func TestHangingHandshakes(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -631,7 +631,7 @@ func TestNoProxyAndNoSharedConnections(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNothing shows that no error's text repeats text of the other side or describes what an address serves.
+// TestErrorsTellNothing checks that no error's text repeats text of the server or describes what an address serves.
 func TestErrorsTellNothing(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

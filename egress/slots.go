@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Slots bound how many exchanges run at a time, for each key and in all. The longest-waiting exchange whose key is
-// below its limit goes first, so that a key at its limit does not delay other keys. A key is remembered while it is in use only.
+// Slots limit concurrent exchanges, per key and in total (a bulkhead). The longest-waiting exchange whose key is below its
+// limit goes first, so that a key at its limit does not delay other keys. Unused keys take no memory.
 type Slots struct {
 	each, all int
 
@@ -23,10 +23,10 @@ type waiter struct {
 	ready chan struct{}
 }
 
-// maxWaiting is how many may wait for each that runs.
+// maxWaiting is how many exchanges may wait, as a multiple of those that may run.
 const maxWaiting = 4
 
-// NewSlots returns slots for each exchanges of one key and for all of them together. Both must be positive.
+// NewSlots returns slots for each exchanges of one key and all exchanges in total. It panics unless both are positive.
 func NewSlots(each, all int) *Slots {
 	if each <= 0 || all <= 0 {
 		panic("egress: slots must be positive")
@@ -34,13 +34,13 @@ func NewSlots(each, all int) *Slots {
 	return &Slots{each: each, all: all, used: map[string]int{}}
 }
 
-// Acquire waits for a slot. Call release, once or more often, when the exchange is over. It fails with an [*Error] of
-// code [Busy] when ctx ends first, or when too many wait already.
+// Acquire waits for a slot. Call release, once or more often, when the exchange is over. It fails with the code [Busy] if ctx
+// ends first, or if too many wait already.
 func (s *Slots) Acquire(ctx context.Context, key string) (release func(), err error) {
 	return s.AcquireAtMost(ctx, key, s.each)
 }
 
-// AcquireAtMost is Acquire for a key of which less than limit exchanges may be running.
+// AcquireAtMost is Acquire with a lower limit for the key.
 func (s *Slots) AcquireAtMost(ctx context.Context, key string, limit int) (release func(), err error) {
 	limit = max(1, min(limit, s.each))
 	release = sync.OnceFunc(func() { s.release(key) })
@@ -74,7 +74,7 @@ func (s *Slots) AcquireAtMost(ctx context.Context, key string, limit int) (relea
 	return nil, &Error{Code: Busy, Note: "no exchange ended in time", Cause: context.Cause(ctx)}
 }
 
-// take and release are called with s.mu held, and without.
+// take counts a slot as used. The caller holds s.mu.
 func (s *Slots) take(key string) {
 	s.used[key]++
 	s.total++

@@ -10,9 +10,9 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A batch is the work of a dispatcher that shares one read and one transaction. It reads the deliveries to claim on a
-// snapshot, which takes no locks. In one transaction it then claims those of them that no other process has claimed
-// meanwhile, and writes all that the dispatcher has to write.
+// A batch is work of the dispatcher that shares one read and one transaction. It reads the deliveries to claim on a snapshot,
+// which takes no locks. In one transaction it then claims those that no other process has claimed meanwhile, and writes the
+// outcomes.
 type batch struct {
 	log *Log
 	now time.Time
@@ -30,13 +30,13 @@ type batch struct {
 	err   error
 }
 
-// unsent are claimed deliveries that were not sent.
+// unsent are claims to release.
 type unsent struct {
 	stream  Stream
 	numbers []int64
 }
 
-// touched is when deliveries to an endpoint last succeeded and failed; a zero time changes nothing.
+// touched is when deliveries to an endpoint last succeeded and failed; zero: no change.
 type touched struct{ success, failure time.Time }
 
 // claimed is what a batch claims for an endpoint queue.
@@ -47,7 +47,7 @@ type claimed struct {
 	rows  []deliveryRow
 	until time.Time
 	more  bool  // there may be more to claim
-	err   error // of opening the secrets; nothing is claimed then
+	err   error // of decrypting the secrets; then nothing is claimed
 }
 
 // do runs the batch.
@@ -91,7 +91,7 @@ func (s Stream) compare(t Stream) int {
 	return cmp.Or(cmp.Compare(s.Partner, t.Partner), cmp.Compare(s.Environment, t.Environment))
 }
 
-// read finds the deliveries to claim and, where asked to, the streams with deliveries due and the endpoints to disable.
+// read finds the deliveries to claim and, if wanted, the streams with deliveries due and the endpoints to disable.
 func (b *batch) read(ctx context.Context, tx store.Tx) (err error) {
 	for i := range b.claims {
 		if err := b.candidates(ctx, tx, &b.claims[i]); err != nil {
@@ -99,7 +99,7 @@ func (b *batch) read(ctx context.Context, tx store.Tx) (err error) {
 		}
 	}
 	if b.poll {
-		if b.found, err = waiting(ctx, tx, b.now); err != nil {
+		if b.found, err = dueStreams(ctx, tx, b.now); err != nil {
 			return err
 		}
 	}
@@ -116,14 +116,14 @@ func (b *batch) candidates(ctx context.Context, tx store.Tx, c *claimed) error {
 		return err
 	}
 	if c.to, c.err = b.log.target(c.queue.stream, row, b.now); c.err != nil {
-		return nil // other endpoints are not affected
+		return nil // does not affect other endpoints
 	}
 	c.rows, err = dueDeliveries(ctx, tx, c.queue.stream, b.now, c.asked)
 	c.more = len(c.rows) == c.asked
 	return err
 }
 
-// target is the endpoint with its secrets opened.
+// target returns the endpoint with its secrets decrypted.
 func (l *Log) target(s Stream, row endpointRow, now time.Time) (target, error) {
 	to := target{url: row.url, previousUntil: row.previousUntil, advanced: row.advanced}
 	secret, err := l.cfg.Secrets.Open(row.secret, s.sealContext())
@@ -167,7 +167,7 @@ func (b *batch) settle(ctx context.Context, tx store.Tx) error {
 		}
 	}
 	for _, s := range off {
-		done, err := switchOff(ctx, tx, s, b.now)
+		done, err := disable(ctx, tx, s, b.now)
 		if err != nil {
 			return err
 		}

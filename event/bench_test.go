@@ -21,7 +21,7 @@ func benchEach(b *testing.B, bench func(b *testing.B, db *store.DB)) {
 	b.Run("postgres", func(b *testing.B) { bench(b, storetest.Open(b, store.Config{URL: storetest.Postgres(b)})) })
 }
 
-// BenchmarkAppend is what an event costs the transaction of its cause, a hundred of them in each.
+// BenchmarkAppend is the append of an event, with a hundred events in each transaction.
 func BenchmarkAppend(b *testing.B) {
 	benchEach(b, func(b *testing.B, db *store.DB) {
 		d := newLog(b, db)
@@ -54,7 +54,7 @@ func (d *fixture) appendAtOnce(s event.Stream, n int) {
 	}
 }
 
-// BenchmarkDeliver is how fast a backlog goes to fast receivers in this process: 1 iteration is one delivery.
+// BenchmarkDeliver is the delivery of a backlog to fast receivers in this process: 1 iteration is one delivery.
 func BenchmarkDeliver(b *testing.B) {
 	for _, endpoints := range []int{1, 20} {
 		b.Run(fmt.Sprintf("endpoints=%d", endpoints), func(b *testing.B) {

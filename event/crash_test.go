@@ -65,8 +65,8 @@ func workUntilKilled(where string) {
 	wg.Wait()
 }
 
-// TestKilledDispatcherLosesNothing kills a process that appends and sends, three times. Whatever was committed is in the
-// history and arrives, and nothing else does.
+// TestKilledDispatcherLosesNothing kills a process that appends and sends, three times. Exactly the committed events are in
+// the history and arrive.
 func TestKilledDispatcherLosesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {

@@ -9,17 +9,17 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Status says how far a delivery is.
+// A Status is the state of a delivery.
 type Status string
 
 // The states of a delivery.
 const (
-	Pending   Status = "pending"   // to be attempted, for the first time or again
-	Delivered Status = "delivered" // the endpoint took it
-	Failed    Status = "failed"    // given up: the schedule is through, or the endpoint was removed or switched off
+	Pending   Status = "pending"   // waits for the first or another attempt
+	Delivered Status = "delivered" // the endpoint accepted it
+	Failed    Status = "failed"    // the retries are used up, or the endpoint was removed or disabled
 )
 
-// A Delivery is an event on its way to the endpoint.
+// A Delivery is the delivery of an event to the endpoint.
 type Delivery struct {
 	ID        string    `json:"delivery_id"`
 	EventID   string    `json:"event_id"`
@@ -29,27 +29,26 @@ type Delivery struct {
 	NextTryAt time.Time `json:"next_try_at,omitzero"`
 }
 
-// An Attempt is what came of sending an event once.
+// An Attempt is the result of sending an event once.
 type Attempt struct {
 	At         time.Time `json:"at"`
 	StatusCode int       `json:"status_code,omitzero"` // of the answer, if there was one
-	Error      string    `json:"error,omitzero"`       // what went wrong otherwise
+	Error      string    `json:"error,omitzero"`       // why there was no answer
 	LatencyMS  int64     `json:"latency_ms"`
 }
 
-// MaxAttempts is how many attempts of a delivery are remembered; the schedule alone makes ten.
+// MaxAttempts is how many attempts of a delivery are stored; the schedule makes ten.
 const MaxAttempts = 20
 
 // A DeliveryFilter selects deliveries. The zero DeliveryFilter selects the latest ones of every status.
 type DeliveryFilter struct {
-	Status Status // empty: every one
-	Cursor string // of the page before; empty: the first page
+	Status Status // empty: all
+	Cursor string // from the previous page; empty: the first page
 	Limit  int    // 0: DefaultPage
 }
 
-// Deliveries returns the deliveries of the stream, the latest events first, and the cursor of the next page, which is
-// empty when there are no more. It fails with [fault.Validation] on status, cursor and limit, and with [fault.Gone] for a
-// cursor from before the events that are kept.
+// Deliveries returns the deliveries of the stream, the latest events first, and the cursor of the next page, which is empty at
+// the end. It fails with [fault.Validation] on status, cursor and limit, and with [fault.Gone] for a cursor of a removed event.
 func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page []Delivery, next string, err error) {
 	limit, err := pageSize(f.Limit)
 	if err != nil {
@@ -93,9 +92,9 @@ func (l *Log) Deliveries(ctx context.Context, s Stream, f DeliveryFilter) (page 
 	return page, next, nil
 }
 
-// Redeliver sends an event once more, at once, whatever became of its delivery, and returns that. If the endpoint does
-// not take it, the retries begin anew. It fails with [fault.NotFound] for an id that is not of the stream and where
-// there is no endpoint, and with [fault.Conflict] where that is switched off.
+// Redeliver sends an event again at once, whatever the status of its delivery, and returns the delivery. If the endpoint does
+// not accept it, the retries start again. It fails with [fault.NotFound] for an id that is not of the stream and without an
+// endpoint, and with [fault.Conflict] if the endpoint is disabled.
 func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (d Delivery, err error) {
 	err = l.cfg.DB.Tx(ctx, func(tx store.Tx) (err error) {
 		d, err = l.RedeliverIn(ctx, tx, s, id)
@@ -108,8 +107,7 @@ func (l *Log) Redeliver(ctx context.Context, s Stream, id string) (d Delivery, e
 	return d, nil
 }
 
-// RedeliverIn is [Log.Redeliver] within a transaction of the caller. After the commit, [Log.Wake] has the event sent at
-// once.
+// RedeliverIn is [Log.Redeliver] in the caller's transaction. After the commit, call [Log.Wake] to send the event at once.
 func (l *Log) RedeliverIn(ctx context.Context, tx store.Tx, s Stream, id string) (Delivery, error) {
 	row, err := activeEndpoint(ctx, tx, s)
 	if err != nil {
@@ -134,7 +132,7 @@ func (l *Log) RedeliverIn(ctx context.Context, tx store.Tx, s Stream, id string)
 	return rows[0].delivery(row.advanced), l.audit(ctx, tx, s, "webhook.redeliver", id, map[string]any{})
 }
 
-// A delivery has the id of its event, of which there is one, with a prefix of its own.
+// The id of a delivery is that of its event with another prefix.
 const (
 	eventPrefix    = "evt_"
 	deliveryPrefix = "dlv_"
@@ -142,7 +140,7 @@ const (
 
 func deliveryID(event string) string { return deliveryPrefix + strings.TrimPrefix(event, eventPrefix) }
 
-// eventID is the id of the event of a delivery, empty for what is no delivery's id.
+// eventID is the id of the event of a delivery; empty for an id of another kind.
 func eventID(delivery string) string {
 	rest, ok := strings.CutPrefix(delivery, deliveryPrefix)
 	if !ok {
@@ -151,7 +149,7 @@ func eventID(delivery string) string {
 	return eventPrefix + rest
 }
 
-// delivery is the row as the partner sees it, whose clock is ahead by some time.
+// delivery is the row as the partner sees it, whose test clock is ahead by advanced.
 func (r deliveryRow) delivery(advanced time.Duration) Delivery {
 	d := Delivery{
 		ID: deliveryID(r.event.ID), EventID: r.event.ID, EventType: r.event.Type, Status: r.status, Attempts: r.attempts,

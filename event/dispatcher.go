@@ -9,20 +9,20 @@ import (
 
 // Periods and limits of the dispatcher.
 const (
-	pollEvery     = 250 * time.Millisecond // for what other processes appended, and what became due
+	pollEvery     = 250 * time.Millisecond // for events of other processes, and retries
 	sweepEvery    = time.Minute            // for endpoints to disable
-	touchEvery    = time.Minute            // how often a success is noted at the endpoint
-	claimLife     = 30 * time.Second       // deliveries of a process that died are taken over after this
+	touchEvery    = time.Minute            // how often at most a success is stored at the endpoint
+	claimLife     = 30 * time.Second       // after which other processes take over the deliveries of a process that died
 	claimSlack    = 2 * attemptTime        // an attempt begins only with this much of the claim left
 	batchQueues   = 16                     // endpoint queues for which one batch claims
 	batchSlow     = 4                      // slow ones among them, and queues whose claims it releases
 	batchOutcomes = 128                    // outcomes that one batch writes
-	unsettled     = 4096                   // outcomes that may wait to be written; with more, nothing is sent
+	unsettled     = 4096                   // outcomes that may wait to be written; over it, nothing is sent
 )
 
-// Deliver runs the dispatcher. It sends what is due until ctx ends, then finishes the attempts that are under way, and
-// returns once their outcomes are written. An error means that some outcomes could not be written; those events are sent
-// again. A process runs one dispatcher for each Log.
+// Deliver runs the dispatcher. It sends due deliveries until ctx ends, then waits for running attempts, writes their outcomes
+// and returns. It fails if some outcomes could not be written; those events are sent again. A process runs one dispatcher
+// for each Log.
 func (l *Log) Deliver(ctx context.Context) error {
 	d := &dispatcher{
 		log: l, ctx: ctx, work: context.WithoutCancel(ctx), poll: true,
@@ -33,28 +33,28 @@ func (l *Log) Deliver(ctx context.Context) error {
 	return d.run()
 }
 
-// A dispatcher is the state of [Log.Deliver]. One goroutine owns it. Others send, and one at a time runs a [batch] with
-// the database; the work that comes up meanwhile goes into the next batch.
+// A dispatcher is the state of [Log.Deliver], which one goroutine owns. Other goroutines send, and one at a time runs a
+// [batch]; work that arrives meanwhile goes into the next batch.
 type dispatcher struct {
 	log  *Log
-	ctx  context.Context // ends when nothing more may begin
-	work context.Context // of what has begun
+	ctx  context.Context // after its end nothing more begins
+	work context.Context // of batches and attempts
 
 	queues     map[Stream]*endpointQueue
 	needClaim  []*endpointQueue // queues to claim for
 	fast, slow *pool
-	queued     int // deliveries claimed and not begun
+	queued     int // claimed deliveries that wait for their attempt
 	sending    int
 	finished   chan result
 
 	outcomes []outcome // to be written
 	unsent   []unsent  // claims to release
-	poll     bool      // the next batch looks for streams with deliveries due
+	poll     bool      // the next batch finds streams with deliveries due
 	swept    time.Time
 	inBatch  bool
-	batches  chan *batch // that ended
-	failing  bool        // the database
-	resting  bool        // no batch begins until the next tick
+	batches  chan *batch // ended batches
+	failing  bool        // the database fails
+	paused   bool        // no batch begins until the next tick
 
 	wg sync.WaitGroup
 }
@@ -76,7 +76,7 @@ func (d *dispatcher) run() error {
 		select {
 		case <-d.ctx.Done():
 		case <-ticker.C:
-			d.poll, d.resting = true, false
+			d.poll, d.paused = true, false
 		case <-d.log.wake:
 			for _, s := range d.log.takeWoken() {
 				d.requestClaim(d.queueOf(s))
@@ -90,12 +90,12 @@ func (d *dispatcher) run() error {
 	return d.stop()
 }
 
-// stop waits for the attempts under way, writes their outcomes, and releases the other claims.
+// stop waits for running attempts, writes their outcomes, and releases the other claims.
 func (d *dispatcher) stop() error {
 	var err error
-	d.needClaim, d.poll, d.resting = nil, false, false
+	d.needClaim, d.poll, d.paused = nil, false, false
 	for _, q := range d.queues {
-		d.giveBack(q)
+		d.releaseClaims(q)
 	}
 	for {
 		d.needClaim = nil
@@ -110,7 +110,7 @@ func (d *dispatcher) stop() error {
 			d.endBatch(b)
 			err = b.err
 			for _, c := range b.claims {
-				d.giveBack(c.queue)
+				d.releaseClaims(c.queue)
 			}
 		case r := <-d.finished:
 			d.sending--
@@ -124,9 +124,9 @@ func (d *dispatcher) stop() error {
 	return nil
 }
 
-// startBatch begins a batch, if there is work for one and none is under way.
+// startBatch begins a batch, if there is work for one and none is running.
 func (d *dispatcher) startBatch() {
-	if d.inBatch || d.resting {
+	if d.inBatch || d.paused {
 		return
 	}
 	b := &batch{log: d.log, poll: d.poll, now: d.log.cfg.Now()}
@@ -149,7 +149,7 @@ func (d *dispatcher) startBatch() {
 	})
 }
 
-// takeNeedingClaim takes the queues to claim for now. Few of them are slow, so that the batch is short for the others.
+// takeNeedingClaim takes the queues to claim for now. Few of them are slow, so that they do not delay the others.
 func (d *dispatcher) takeNeedingClaim() []claimed {
 	var asked []claimed
 	later, slow := d.needClaim[:0], 0
@@ -170,8 +170,7 @@ func (d *dispatcher) takeNeedingClaim() []claimed {
 	return asked
 }
 
-// touches is what to note at the endpoints of the outcomes: every delivery that failed for good, and one success in each
-// [touchEvery].
+// touches returns what to store at the endpoints: each delivery that failed finally, and one success in each [touchEvery].
 func (d *dispatcher) touches(outcomes []outcome, now time.Time) map[Stream]touched {
 	all := map[Stream]touched{}
 	for _, o := range outcomes {
@@ -189,10 +188,10 @@ func (d *dispatcher) touches(outcomes []outcome, now time.Time) map[Stream]touch
 	return all
 }
 
-// endBatch takes over what a batch claimed and found.
+// endBatch handles the results of a batch.
 func (d *dispatcher) endBatch(b *batch) {
 	d.inBatch = false
-	d.database(b.err)
+	d.recordDatabaseError(b.err)
 	if b.err != nil { // a later batch writes the outcomes, and finds the deliveries again
 		d.outcomes = append(d.outcomes, b.outcomes...)
 		d.unsent = append(d.unsent, b.unsent...)
@@ -200,24 +199,24 @@ func (d *dispatcher) endBatch(b *batch) {
 		return
 	}
 	for _, c := range b.claims {
-		d.take(c)
+		d.enqueue(c)
 	}
 	for _, s := range b.found {
 		d.requestClaim(d.queueOf(s))
 	}
 	if b.sweep {
 		d.swept = b.now
-		d.forget()
+		d.dropIdleQueues()
 	}
 	for _, s := range b.off {
-		d.log.cfg.Logger.Info("webhook switched off: nothing was delivered for days", "partner", s.Partner, "environment", s.Environment)
+		d.log.cfg.Logger.Info("webhook disabled: nothing was delivered for days", "partner", s.Partner, "environment", s.Environment)
 	}
-	d.startWaiting(d.fast) // what waited because too many outcomes did
+	d.startWaiting(d.fast) // queues that waited because of too many unwritten outcomes
 	d.startWaiting(d.slow)
 }
 
-// take appends claimed deliveries to their endpoint queue.
-func (d *dispatcher) take(c claimed) {
+// enqueue appends claimed deliveries to their endpoint queue.
+func (d *dispatcher) enqueue(c claimed) {
 	q := c.queue
 	if (c.err != nil) != q.broken {
 		q.broken = c.err != nil
@@ -233,7 +232,7 @@ func (d *dispatcher) take(c claimed) {
 	d.start(q)
 }
 
-// endAttempt takes over the outcome of an attempt, and begins the next ones.
+// endAttempt handles the outcome of an attempt, and begins the next ones.
 func (d *dispatcher) endAttempt(r result) {
 	d.sending--
 	r.pool.used--
@@ -241,24 +240,24 @@ func (d *dispatcher) endAttempt(r result) {
 	q.running--
 	q.adapt(r.took)
 	if q.slow {
-		d.giveBack(q)
+		d.releaseClaims(q)
 	}
 	d.outcomes = append(d.outcomes, r.outcome)
 	d.start(q)
 	d.startWaiting(r.pool)
 }
 
-// database logs when the database begins to fail and when it recovers. After a failure no batch begins until the next
+// recordDatabaseError logs when the database begins to fail and when it recovers. After a failure no batch begins until the next
 // tick.
-func (d *dispatcher) database(err error) {
+func (d *dispatcher) recordDatabaseError(err error) {
 	switch {
 	case err != nil:
-		d.resting = true
+		d.paused = true
 		if !d.failing {
 			d.log.cfg.Logger.Error("webhook delivery is interrupted: the database fails", "error", err)
 		}
 	case d.failing:
-		d.log.cfg.Logger.Info("webhook delivery goes on")
+		d.log.cfg.Logger.Info("webhook delivery works again")
 	}
 	d.failing = err != nil
 }

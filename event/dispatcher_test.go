@@ -162,7 +162,7 @@ var spans = []time.Duration{
 	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 24 * time.Hour, 48 * time.Hour,
 }
 
-// TestScheduleByTheTestClock lets an endpoint fail until it is switched off, and puts it on again.
+// TestScheduleByTheTestClock lets an endpoint fail until it is disabled, and enables it again.
 func TestScheduleByTheTestClock(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -213,9 +213,9 @@ func TestScheduleByTheTestClock(t *testing.T) {
 		d.wantDelivery(sandbox, waits.ID, event.Failed, 1)
 
 		_, err := d.Test(t.Context(), sandbox)
-		wantCode(t, "test what is switched off", err, fault.Conflict)
+		wantCode(t, "test a disabled webhook", err, fault.Conflict)
 		_, err = d.Redeliver(t.Context(), sandbox, d.delivery(sandbox, e.ID).ID)
-		wantCode(t, "redeliver to what is switched off", err, fault.Conflict)
+		wantCode(t, "redeliver to a disabled webhook", err, fault.Conflict)
 		d.append(sandbox, 1) // is not sent, now or later
 		mended.Store(true)
 		d.register(sandbox, r.URL)
@@ -413,10 +413,10 @@ func TestDispatcherShutsDown(t *testing.T) {
 	})
 }
 
-// forgetful opens nothing that was sealed for one stream.
-type forgetful struct{ store.Sealer }
+// brokenSealer cannot decrypt the secrets of one stream.
+type brokenSealer struct{ store.Sealer }
 
-func (f forgetful) Open(sealed, context []byte) ([]byte, error) {
+func (f brokenSealer) Open(sealed, context []byte) ([]byte, error) {
 	if strings.Contains(string(context), acme.Environment) {
 		return nil, errors.New("lost the key")
 	}
@@ -426,7 +426,7 @@ func (f forgetful) Open(sealed, context []byte) ([]byte, error) {
 func TestLostKeyStopsOneEndpointOnly(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		d := newFixture(t, db, func(c *event.Config) { c.Secrets = forgetful{c.Secrets} })
+		d := newFixture(t, db, func(c *event.Config) { c.Secrets = brokenSealer{c.Secrets} })
 		r := newReceiver(t, nil)
 		d.register(acme, r.URL)
 		d.register(sandbox, r.URL)

@@ -21,22 +21,22 @@ const (
 	MaxURL      = 2 << 10 // bytes
 	MinSecret   = 16      // characters
 	MaxSecret   = 256
-	SecretGrace = 24 * time.Hour // a replaced secret signs beside its successor for this long
+	SecretGrace = 24 * time.Hour // how long a replaced secret also signs
 )
 
-// switchOffAfter is the time without a successful delivery after which a failed one disables the endpoint.
-const switchOffAfter = 5 * 24 * time.Hour
+// disableAfter is the time without a successful delivery after which a failed one disables the endpoint.
+const disableAfter = 5 * 24 * time.Hour
 
-// An Endpoint is where the events of a stream are sent.
+// An Endpoint is the webhook of a stream.
 type Endpoint struct {
 	URL       string    `json:"url"`
-	Active    bool      `json:"active"` // false: nothing has succeeded for long, and nothing is sent
+	Active    bool      `json:"active"` // false: disabled after days without a success; nothing is sent
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Register makes the endpoint of the stream, or changes it, and switches it on. Events appended from then on are sent
-// there, and so are those that wait for another attempt. A secret that is replaced goes on signing beside the other for
-// [SecretGrace]. It fails with [fault.Validation] on url for what [Log] would not send to, and on secret.
+// Register creates or changes the endpoint of the stream, and enables it. It receives later events, and those that wait for
+// another attempt. A replaced secret also signs for [SecretGrace]. It fails with [fault.Validation] on url for a destination
+// that is not allowed, and on secret.
 func (l *Log) Register(ctx context.Context, s Stream, rawURL, secret string) (Endpoint, error) {
 	if err := checkURL(rawURL, l.out); err != nil {
 		return Endpoint{}, err
@@ -91,7 +91,7 @@ func (l *Log) audit(ctx context.Context, tx store.Tx, s Stream, action, subject 
 	return l.cfg.Audit(ctx, tx, s, action, subject, details)
 }
 
-// hostOf is what the audit log shows of the address of an endpoint: its path and query may hold a token of the partner's.
+// hostOf is the scheme and host of a URL, for the audit log: path and query may hold a token of the partner.
 func hostOf(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -100,12 +100,12 @@ func hostOf(rawURL string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// sealContext ties a sealed secret to its stream.
+// sealContext binds an encrypted secret to its stream.
 func (s Stream) sealContext() []byte {
 	return []byte("webhook secret\n" + s.Environment + "\n" + s.Partner)
 }
 
-// Sealed lists the columns that hold sealed secrets of webhooks, replaced ones included.
+// Sealed returns the columns with encrypted secrets of webhooks, replaced ones included.
 func Sealed() []store.Sealed {
 	secret := store.Sealed{
 		Table: "webhook_endpoints", Column: "secret", Key: []string{"partner", "environment"},
@@ -120,10 +120,10 @@ func (r endpointRow) endpoint() Endpoint {
 	return Endpoint{URL: r.url, Active: r.active, CreatedAt: r.created.UTC()}
 }
 
-// errNoEndpoint answers what needs an endpoint where there is none.
+// errNoEndpoint is the error of calls that need an endpoint.
 var errNoEndpoint = fault.New(fault.NotFound, "no webhook is registered").WithHint("register one with PUT")
 
-// Endpoint returns the endpoint of the stream. It fails with [fault.NotFound] where there is none.
+// Endpoint returns the endpoint of the stream. It fails with [fault.NotFound] if there is none.
 func (l *Log) Endpoint(ctx context.Context, s Stream) (Endpoint, error) {
 	var e Endpoint
 	err := l.cfg.DB.Read(ctx, func(tx store.Tx) error {
@@ -140,8 +140,8 @@ func (l *Log) Endpoint(ctx context.Context, s Stream) (Endpoint, error) {
 	return e, nil
 }
 
-// Unregister removes the endpoint of the stream with its secrets, and cancels its pending deliveries; an attempt that is
-// under way is not interrupted. It fails with [fault.NotFound] where there is none.
+// Unregister removes the endpoint of the stream with its secrets, and cancels its pending deliveries, but not a running
+// attempt. It fails with [fault.NotFound] if there is none.
 func (l *Log) Unregister(ctx context.Context, s Stream) error {
 	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
 		if err := stopStream(ctx, tx, s); err != nil {
@@ -162,7 +162,7 @@ func (l *Log) Unregister(ctx context.Context, s Stream) error {
 	return nil
 }
 
-// Test appends an event of [TestType] and sends it. It fails as [Log.Redeliver] does where there is no active endpoint.
+// Test appends an event of [TestType] and sends it. Without an active endpoint it fails like [Log.Redeliver].
 func (l *Log) Test(ctx context.Context, s Stream) (Event, error) {
 	var e Event
 	err := l.cfg.DB.Tx(ctx, func(tx store.Tx) error {
@@ -179,7 +179,7 @@ func (l *Log) Test(ctx context.Context, s Stream) (Event, error) {
 	return e, nil
 }
 
-// TestIn makes the event of [Log.Test] within a transaction of the caller, which is to append it by [Log.AppendEvent].
+// TestIn makes the event of [Log.Test] in the caller's transaction, for [Log.AppendEvent].
 func (l *Log) TestIn(ctx context.Context, tx store.Tx, s Stream) (Event, error) {
 	row, err := activeEndpoint(ctx, tx, s)
 	if err != nil {
@@ -188,8 +188,7 @@ func (l *Log) TestIn(ctx context.Context, tx store.Tx, s Stream) (Event, error) 
 	return newEvent(s, TestType, map[string]bool{"test": true}, l.cfg.Now().Add(row.advanced))
 }
 
-// activeEndpoint fails with [fault.NotFound] where the stream has no endpoint, and with [fault.Conflict] where that is
-// switched off.
+// activeEndpoint fails with [fault.NotFound] if the stream has no endpoint, and with [fault.Conflict] if it is disabled.
 func activeEndpoint(ctx context.Context, tx store.Tx, s Stream) (endpointRow, error) {
 	row, found, err := endpointOf(ctx, tx, s)
 	switch {
@@ -198,13 +197,13 @@ func activeEndpoint(ctx context.Context, tx store.Tx, s Stream) (endpointRow, er
 	case !found:
 		return endpointRow{}, errNoEndpoint
 	case !row.active:
-		return endpointRow{}, fault.New(fault.Conflict, "the webhook is switched off because nothing was delivered for days").
+		return endpointRow{}, fault.New(fault.Conflict, "the webhook is disabled because nothing was delivered for days").
 			WithHint("register it again with PUT")
 	}
 	return row, nil
 }
 
-// checkURL refuses the URL of an endpoint that the dispatcher would not send to.
+// checkURL refuses a URL that the dispatcher may not send to.
 func checkURL(raw string, out *egress.Client) error {
 	bad := func(reason string) error { return fault.Invalid("url", "%s", reason) }
 	if len(raw) > MaxURL {
@@ -238,7 +237,7 @@ func checkURL(raw string, out *egress.Client) error {
 	return bad("must begin with https://")
 }
 
-// allowsLoopback reports whether this very machine may be reached.
+// allowsLoopback reports whether the client may connect to loopback.
 func allowsLoopback(out *egress.Client) bool {
 	return out.Allows(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || out.Allows(netip.IPv6Loopback())
 }

@@ -117,7 +117,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// FuzzURL checks that every accepted URL has what the dispatcher relies on.
+// FuzzURL checks that every accepted URL has the properties that the dispatcher needs.
 func FuzzURL(f *testing.F) {
 	for _, u := range []string{
 		"https://example.com/hook", "http://127.0.0.1:1/", "https://[::1]:443/", "https://a@b/", "https://a/#", "https://[fe80::1%25eth0]/",

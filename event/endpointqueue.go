@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Bulkheads. An endpoint that answers quickly gets more and more concurrent attempts. One that does not gets few, from a
-// pool of its own for slow endpoints, so that slow endpoints do not delay the others.
+// Bulkheads. A fast endpoint gets more and more concurrent attempts. A slow one gets few, from a separate pool, so that slow
+// endpoints do not delay the others.
 const (
-	fastTime     = time.Second // an attempt that takes longer makes its endpoint a slow one
-	fewestAtOnce = 4           // attempts under way to one endpoint: at first, and while it is slow
-	mostAtOnce   = 16          // while it is fast
-	fastPool     = 2048        // attempts under way to all fast endpoints
-	slowPool     = 512         // to all slow ones
-	queueAhead   = 8           // deliveries claimed ahead, as a multiple of those under way
-	queueTotal   = 4096        // deliveries claimed ahead for all endpoints; beyond it, each queue claims no more than fewestAtOnce
+	fastTime      = time.Second // an attempt that takes longer makes its endpoint slow
+	minConcurrent = 4           // concurrent attempts to an endpoint at first, and while it is slow
+	maxConcurrent = 16          // while it is fast
+	fastPool      = 2048        // concurrent attempts to all fast endpoints
+	slowPool      = 512         // to all slow ones
+	queueAhead    = 8           // deliveries claimed ahead, as a multiple of concurrent attempts
+	queueTotal    = 4096        // deliveries claimed ahead for all endpoints; over it, each queue claims at most minConcurrent
 )
 
 // An endpointQueue holds the deliveries that are claimed for one endpoint, and its limit of concurrent attempts.
 type endpointQueue struct {
 	stream     Stream
-	pending    []queued // claimed and not begun
-	running    int      // attempts under way
-	limit      int      // most attempts under way
+	pending    []queued // claimed deliveries that wait for their attempt
+	running    int      // concurrent attempts
+	limit      int      // most concurrent attempts
 	slow       bool
 	needsClaim bool // in dispatcher.needClaim
 	waiting    bool // in pool.waiting
-	broken     bool // its secrets cannot be opened
+	broken     bool // its secrets cannot be decrypted
 	touched    time.Time
 }
 
@@ -37,17 +37,17 @@ type queued struct {
 	until time.Time // end of the claim
 }
 
-// A pool limits the attempts under way to a class of endpoints.
+// A pool limits the concurrent attempts to a class of endpoints.
 type pool struct {
 	used, size int
-	waiting    []*endpointQueue // for the limit, first come first served
+	waiting    []*endpointQueue // FIFO
 }
 
-// queueOf finds or makes the endpoint queue of a stream.
+// queueOf returns the endpoint queue of a stream.
 func (d *dispatcher) queueOf(s Stream) *endpointQueue {
 	q, ok := d.queues[s]
 	if !ok {
-		q = &endpointQueue{stream: s, limit: fewestAtOnce}
+		q = &endpointQueue{stream: s, limit: minConcurrent}
 		d.queues[s] = q
 	}
 	return q
@@ -60,16 +60,16 @@ func (d *dispatcher) poolOf(q *endpointQueue) *pool {
 	return d.fast
 }
 
-// adapt sets the limit of the queue by how long an attempt took.
+// adapt sets the limit of the queue by the duration of an attempt.
 func (q *endpointQueue) adapt(took time.Duration) {
 	if q.slow = took > fastTime; q.slow {
-		q.limit = fewestAtOnce
+		q.limit = minConcurrent
 		return
 	}
-	q.limit = min(2*q.limit, mostAtOnce)
+	q.limit = min(2*q.limit, maxConcurrent)
 }
 
-// requestClaim puts the queue on the list of those that claim deliveries as soon as the limits allow.
+// requestClaim lists the queue to claim deliveries as soon as the limits allow.
 func (d *dispatcher) requestClaim(q *endpointQueue) {
 	if !q.needsClaim {
 		q.needsClaim = true
@@ -77,22 +77,22 @@ func (d *dispatcher) requestClaim(q *endpointQueue) {
 	}
 }
 
-// claimSize is how many deliveries to claim for the queue now: no more than can begin at once until an attempt has been
-// fast, and some ahead after that.
+// claimSize is how many deliveries to claim for the queue now: until an attempt was fast, no more than can begin at once;
+// afterwards some ahead.
 func (d *dispatcher) claimSize(q *endpointQueue) int {
 	switch {
 	case q.slow && len(d.slow.waiting) > 0:
 		return 0
 	case q.slow:
 		return min(q.limit-q.running-len(q.pending), d.slow.size-d.slow.used)
-	case q.limit == fewestAtOnce:
+	case q.limit == minConcurrent:
 		return q.limit - q.running - len(q.pending)
 	}
 	ahead := queueAhead * q.limit
 	if len(q.pending) > ahead/2 {
 		return 0
 	}
-	return min(ahead-len(q.pending), max(fewestAtOnce, queueTotal-d.queued))
+	return min(ahead-len(q.pending), max(minConcurrent, queueTotal-d.queued))
 }
 
 // start begins attempts of the queue up to its limit and that of its pool.
@@ -111,7 +111,7 @@ func (d *dispatcher) start(q *endpointQueue) {
 		q.pending[0] = queued{}
 		q.pending = q.pending[1:]
 		d.queued--
-		if now.Add(claimSlack).After(next.until) { // before it ended, another process might claim the delivery
+		if now.Add(claimSlack).After(next.until) { // another process could claim the delivery during the attempt
 			d.requestClaim(q)
 			continue
 		}
@@ -144,8 +144,8 @@ func (d *dispatcher) send(q *endpointQueue, p *pool, next queued) {
 	})
 }
 
-// giveBack releases the claims of the queue, so that any process may claim them, this one included.
-func (d *dispatcher) giveBack(q *endpointQueue) {
+// releaseClaims releases the claims of the queue, so that any process may claim the deliveries.
+func (d *dispatcher) releaseClaims(q *endpointQueue) {
 	if len(q.pending) == 0 {
 		return
 	}
@@ -160,8 +160,8 @@ func (d *dispatcher) giveBack(q *endpointQueue) {
 	d.requestClaim(q)
 }
 
-// forget drops the queues that are empty. Those of slow endpoints stay, since they hold what was measured.
-func (d *dispatcher) forget() {
+// dropIdleQueues drops empty queues, except those of slow endpoints, which hold the measured speed.
+func (d *dispatcher) dropIdleQueues() {
 	for s, q := range d.queues {
 		if !q.slow && !q.needsClaim && !q.waiting && q.running == 0 && len(q.pending) == 0 {
 			delete(d.queues, s)

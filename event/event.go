@@ -7,10 +7,10 @@
 // A stream has at most one webhook endpoint. Appending an event to a stream with an endpoint makes a delivery, in the
 // same transaction. The dispatcher ([Log.Deliver]) attempts it until the endpoint accepts it or the retries are used up.
 // Any number of processes may run a dispatcher on one database: each claims deliveries for a short time, so that other
-// processes take over the work of one that dies. An event may arrive more than once, and is never lost.
+// processes take over the work of one that dies. Delivery is at least once.
 //
 // Due times are stored by the real clock. When a partner advances its test clock, [Log.Advance] moves the due times of its
-// stream by as much. The times that partners see are those of their own clock.
+// stream by as much. Partners see times of their own clock.
 package event
 
 import (
@@ -39,7 +39,7 @@ type Stream struct {
 	Environment string
 }
 
-// An Event is something that happened, as partners see it: what [Log.History] returns and what is sent.
+// An Event is an event as [Log.History] returns it and webhooks receive it.
 type Event struct {
 	ID        string          `json:"id"`
 	Type      string          `json:"type"`
@@ -54,17 +54,17 @@ const idPrefix = "evt"
 // TestType is the type of the events that [Log.Test] makes.
 const TestType = "webhook.test"
 
-// Config is what a [Log] needs.
+// Config configures [New]. DB and Secrets are required.
 type Config struct {
 	DB      *store.DB
-	Secrets store.Sealer     // for the secrets of webhooks
+	Secrets store.Sealer     // encrypts the secrets of webhooks
 	Now     func() time.Time // nil: the store's clock
 	Logger  *slog.Logger     // of the dispatcher; nil: silent
 
-	// Audit records what was done to webhooks, in the transaction of the change; nil: it is not recorded.
+	// Audit records changes of webhooks, in their transaction; nil: they are not recorded.
 	Audit func(ctx context.Context, tx store.Tx, s Stream, action, subject string, details map[string]any) error
 
-	Allow    []netip.Prefix // addresses that webhooks may reach although they are not public, loopback ones without TLS
+	Allow    []netip.Prefix // non-public addresses that webhooks may reach, those on loopback also without TLS
 	RootCAs  *x509.CertPool // nil: the system's
 	Resolver *net.Resolver  // nil: the system's
 }
@@ -79,7 +79,7 @@ type Log struct {
 	woken map[Stream]struct{}
 }
 
-// New returns the log. It panics where something in cfg is missing.
+// New returns the log. It panics if cfg is not complete.
 func New(cfg Config) *Log {
 	if cfg.DB == nil || cfg.Secrets == nil {
 		panic("event: the configuration is not complete")
@@ -96,10 +96,10 @@ func New(cfg Config) *Log {
 	}
 }
 
-// Append adds an event to the stream as part of tx, with data as JSON, and makes its delivery if the stream has an
-// active endpoint. The time at is by the partner's clock. No event is earlier than the one before it, even if the clocks of
-// the processes differ. Until tx ends no other transaction can append to the stream, so Append should be the last thing
-// that tx does. After the commit, [Log.Wake] has it sent at once.
+// Append adds an event to the stream in tx, with data as JSON, and creates its delivery if the stream has an active endpoint.
+// The time at is by the partner's clock. No event is earlier than the one before it, even if the clocks of processes differ.
+// Until tx ends no other transaction can append to the stream, so call Append last in tx. After the commit, call [Log.Wake]
+// to send the event at once.
 func (l *Log) Append(ctx context.Context, tx store.Tx, s Stream, typ string, data any, at time.Time) (Event, error) {
 	e, err := newEvent(s, typ, data, at)
 	if err != nil {
@@ -117,7 +117,7 @@ func newEvent(s Stream, typ string, data any, at time.Time) (Event, error) {
 	return Event{ID: store.NewID(idPrefix), Type: typ, CreatedAt: at, Partner: s.Partner, Data: text}, nil
 }
 
-// AppendEvent is [Log.Append] for an event that [Log.TestIn] made. It returns the event as it is in the history.
+// AppendEvent is [Log.Append] for an event of [Log.TestIn]. It returns the stored event.
 func (l *Log) AppendEvent(ctx context.Context, tx store.Tx, s Stream, e Event) (Event, error) {
 	number, at, sends, err := nextNumber(ctx, tx, s, e.CreatedAt)
 	if err == nil {
@@ -133,8 +133,8 @@ func (l *Log) AppendEvent(ctx context.Context, tx store.Tx, s Stream, e Event) (
 	return e, nil
 }
 
-// Wake tells the dispatcher of this process that the stream has deliveries due. It only makes them start sooner: a
-// dispatcher also polls, several times a second.
+// Wake makes the dispatcher of this process send the due deliveries of the stream at once. Without it, the dispatcher finds
+// them by polling several times a second.
 func (l *Log) Wake(s Stream) {
 	l.mu.Lock()
 	l.woken[s] = struct{}{}
@@ -160,10 +160,10 @@ const (
 	MaxPage     = 100
 )
 
-// History returns the events of the stream that follow the one with the id after, or the first ones if that is empty,
-// in their order. A limit of 0 is [DefaultPage]. Next is the id to go on after, empty when there are no more events.
-// It fails with [fault.Validation] on after_id for an id that is not of the stream, with [fault.Gone] for one
-// from before the events that are kept, and with [fault.Validation] on limit if that is above [MaxPage] or negative.
+// History returns the events of the stream, in order, that follow the one with the id after, or the first ones if that is
+// empty. A limit of 0 is [DefaultPage]. next is the value of after for the next page, empty at the end. It fails with
+// [fault.Validation] on after_id for an id that is not of the stream, with [fault.Gone] for that of a removed event, and with
+// [fault.Validation] on limit if that is above [MaxPage] or negative.
 func (l *Log) History(ctx context.Context, s Stream, after string, limit int) (events []Event, next string, err error) {
 	if limit, err = pageSize(limit); err != nil {
 		return nil, "", err
@@ -201,8 +201,8 @@ func (l *Log) missing(ctx context.Context, tx store.Tx, s Stream, field, otherwi
 	if _, made := store.IDTime(idPrefix, id); !made || number <= 1 || id >= first {
 		return fault.Invalid(field, "%s", otherwise)
 	}
-	return fault.New(fault.Gone, "%s names an event that is older than those that are kept", field).
-		WithHint("read from the first event that is kept by leaving %s out, and compare your orders with GET /orders", field)
+	return fault.New(fault.Gone, "%s names an event that has been removed", field).
+		WithHint("leave %s out to read from the first stored event, and compare your orders with GET /orders", field)
 }
 
 func pageSize(limit int) (int, error) {
@@ -215,16 +215,16 @@ func pageSize(limit int) (int, error) {
 	return limit, nil
 }
 
-// Advance moves a partner's test clock forward: the retries of the stream, the end of its old secret and the disabling of
-// its endpoint come earlier by as much. By must not be negative. After the commit, call [Log.Wake] to send at once what
-// became due.
+// Advance moves a partner's test clock forward by a time that must not be negative: the retries of the stream, the end of its
+// old secret and the disabling of its endpoint come earlier by as much. After the commit, call [Log.Wake] to send due
+// deliveries at once.
 func (l *Log) Advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error {
 	if by < 0 {
 		return errors.New("advance a stream: the clock cannot go back")
 	}
 	err := advance(ctx, tx, s, by)
 	if err == nil {
-		_, err = switchOff(ctx, tx, s, l.cfg.Now())
+		_, err = disable(ctx, tx, s, l.cfg.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("advance a stream: %w", err)
@@ -234,5 +234,5 @@ func (l *Log) Advance(ctx context.Context, tx store.Tx, s Stream, by time.Durati
 
 // body is the body of a webhook request: compact JSON, the same bytes at every attempt.
 func (e Event) body() ([]byte, error) {
-	return op.Marshal(e) // the data stays as it was appended
+	return op.Marshal(e) // does not change the data
 }

@@ -67,7 +67,7 @@ func TestEventAsJSON(t *testing.T) {
 	}
 }
 
-// TestNothingIsMissedByReaders has writers race, and some of them fail, while a reader follows the history.
+// TestNothingIsMissedByReaders has concurrent writers, some of which fail, while a reader follows the history.
 func TestNothingIsMissedByReaders(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -131,7 +131,7 @@ func TestNothingIsMissedByReaders(t *testing.T) {
 
 var errRegret = errors.New("on second thoughts")
 
-// TestStalledTransactionLeavesNoGap holds a transaction open after its event has a number. Nobody sees a later event
+// TestStalledTransactionLeavesNoGap holds a transaction open after its event has a number. Readers do not see a later event
 // before that one.
 func TestStalledTransactionLeavesNoGap(t *testing.T) {
 	t.Parallel()

@@ -203,7 +203,7 @@ func wantCode(t testing.TB, what string, err error, code fault.Code) {
 	}
 }
 
-// A request is one that a receiver got.
+// A request is a received request.
 type request struct {
 	http.Header
 	Body []byte
@@ -215,7 +215,7 @@ func (r request) attempt() int {
 	return n
 }
 
-// A receiver is a webhook endpoint on loopback that remembers what it got.
+// A receiver is a webhook endpoint on loopback that stores its requests.
 type receiver struct {
 	*httptest.Server
 	mu  sync.Mutex

@@ -24,8 +24,8 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// TestHostileReceivers sends to receivers that do what they should not. Each attempt fails in time, and a test event to
-// a good endpoint on the same dispatcher goes through.
+// TestHostileReceivers sends to misbehaving receivers. Each attempt fails in time, and a test event to a good endpoint on the
+// same dispatcher is delivered.
 func TestHostileReceivers(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t, nil)
@@ -148,7 +148,7 @@ func TestGigabytesLeaveMemoryFlat(t *testing.T) {
 	}
 }
 
-// TestNothingInsideIsReached registers names that turn out to be addresses inside, at once or later on.
+// TestNothingInsideIsReached registers names that resolve to internal addresses, at once or later.
 func TestNothingInsideIsReached(t *testing.T) {
 	t.Parallel()
 	var conns atomic.Int64
@@ -208,7 +208,7 @@ func TestNothingInsideIsReached(t *testing.T) {
 	}
 }
 
-// proxyTo listens at an address and passes what comes on to another.
+// proxyTo listens at an address and forwards connections to another.
 func proxyTo(t *testing.T, from, to string) {
 	t.Helper()
 	l, err := net.Listen("tcp", from)

@@ -12,8 +12,8 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// Retention says how long the rows of this package's tables live: events and, for a shorter time usually, what became of
-// sending them. Both go by the real clock, which a partner's test clock runs ahead of. What is still to be sent is kept.
+// Retention returns the retention rules of this package's tables: events and, usually for a shorter time, deliveries. Both
+// count by the real clock, not by a partner's test clock. Pending deliveries and their events stay.
 func Retention(events, deliveries time.Duration) []sweep.Rule {
 	return []sweep.Rule{
 		{
@@ -29,15 +29,15 @@ func Retention(events, deliveries time.Duration) []sweep.Rule {
 	}
 }
 
-// A span is neighbouring numbers of a stream.
+// A span is a range of numbers of a stream.
 type span struct {
 	stream      Stream
 	first, last int64
 }
 
-// planEvents finds the oldest events. A stream loses its first events only, so that its history has no gaps: an event
-// that is still to be sent keeps all that follow it. The last event of a stream stays: by its number, an id of a removed
-// event differs from one that never existed.
+// planEvents finds the oldest events. Only the first events of a stream are removed, so that its history has no gaps: those
+// after an event with a pending delivery stay. The last event of a stream stays, so that an id of a removed event can be told
+// from one that never existed.
 func planEvents(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
 	bound := store.IDAt(idPrefix, over)
 	spans, keeps := map[Stream]*span{}, map[Stream]int64{}
@@ -86,7 +86,7 @@ type place struct {
 	number int64
 }
 
-// eventsUpTo are the places of events, in the order of their ids.
+// eventsUpTo reads the places of events, ordered by id.
 func eventsUpTo(ctx context.Context, tx store.Tx, after, bound string, limit int) ([]place, error) {
 	scan := func(rows *sql.Rows) (e place, err error) {
 		err = rows.Scan(&e.id, &e.stream.Partner, &e.stream.Environment, &e.number)
@@ -96,8 +96,8 @@ func eventsUpTo(ctx context.Context, tx store.Tx, after, bound string, limit int
 		`SELECT id, partner, environment, number FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, after, bound, limit)
 }
 
-// firstKept is the number of the first event of the stream that is to be kept whatever its age: one that is to be sent, or
-// else the last.
+// firstKept returns the number of the first event of the stream that must stay whatever its age: one with a pending delivery,
+// or else the last.
 func firstKept(ctx context.Context, tx store.Tx, s Stream) (number int64, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT COALESCE(
@@ -106,7 +106,7 @@ func firstKept(ctx context.Context, tx store.Tx, s Stream) (number int64, err er
 	return number, err
 }
 
-// removeEvents removes events with their deliveries, unless one has become due to be sent again meanwhile.
+// removeEvents removes events with their deliveries, unless one has become pending meanwhile.
 func removeEvents(ctx context.Context, tx store.Tx, s span) (int64, error) {
 	var pending bool
 	err := tx.QueryRow(ctx, `
@@ -123,7 +123,7 @@ func removeEvents(ctx context.Context, tx store.Tx, s span) (int64, error) {
 	return tx.Exec(ctx, `DELETE FROM events`+those, args...)
 }
 
-// planDeliveries finds the first deliveries of streams that are over, of as many streams as it takes.
+// planDeliveries finds the oldest expired deliveries of streams, up to limit in total.
 func planDeliveries(ctx context.Context, tx store.Tx, over time.Time, limit int) (sweep.Removal, error) {
 	firsts, err := firstDeliveries(ctx, tx)
 	if err != nil {
@@ -162,7 +162,7 @@ func planDeliveries(ctx context.Context, tx store.Tx, over time.Time, limit int)
 	}, nil
 }
 
-// firstDeliveries are the first delivery of each stream that is not to be sent, by stream.
+// firstDeliveries reads the first delivery of each stream that is not pending.
 func firstDeliveries(ctx context.Context, tx store.Tx) (all []place, err error) {
 	read := func(rows *sql.Rows) error {
 		var p place
@@ -181,8 +181,7 @@ func firstDeliveries(ctx context.Context, tx store.Tx) (all []place, err error) 
 	return all, err
 }
 
-// deliveriesUpTo are the first deliveries of a stream whose events are as old as the bound, and how many there are at
-// most.
+// deliveriesUpTo finds the first deliveries of a stream whose events have ids up to bound, and at most how many there are.
 func deliveriesUpTo(ctx context.Context, tx store.Tx, first place, bound string, limit int) (found span, n int, err error) {
 	rows, err := tx.Query(ctx, `
 		SELECT number, id FROM events WHERE partner = $1 AND environment = $2 AND number >= $3 ORDER BY number LIMIT $4`,

@@ -19,7 +19,7 @@ const (
 	keepDeliveries = 90 * 24 * time.Hour
 )
 
-// sweepAt removes what is over at a time.
+// sweepAt removes the rows that have expired at a time.
 func (d *fixture) sweepAt(now time.Time) {
 	d.Helper()
 	s := sweep.New(sweep.Config{DB: d.db, Rules: event.Retention(keepEvents, keepDeliveries), Now: func() time.Time { return now }})
@@ -92,7 +92,7 @@ func TestRemovedEventsAreGone(t *testing.T) {
 	})
 }
 
-// What is to be sent is kept until it was sent or given up, and all that follows it, so that there is no gap.
+// Pending deliveries and all later ones stay, so that there is no gap.
 func TestPendingDeliveriesAreKept(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -128,7 +128,7 @@ func TestPendingDeliveriesAreKept(t *testing.T) {
 	})
 }
 
-// Many streams, each with little to remove, are done in one pass.
+// Many streams, each with few rows to remove, take one pass.
 func TestManyStreamsInOnePass(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

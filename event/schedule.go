@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// schedule is how long after a failed attempt the next one is made. When the last of them fails too, the delivery is
-// given up.
+// schedule is the delay of each retry after a failed attempt. After the last retry the delivery has failed.
 var schedule = [...]time.Duration{
 	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute,
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 24 * time.Hour, 48 * time.Hour,
 }
 
-// jitter is by which part of a wait the attempt may come early, so that what failed together is not retried together.
+// jitter is the part of a delay by which a retry may come earlier, so that simultaneous failures are not retried together.
 const jitter = 0.1
 
-// An outcome is what a delivery becomes by an attempt.
+// An outcome is the new state of a delivery after an attempt.
 type outcome struct {
 	stream   Stream
 	number   int64
@@ -26,7 +25,7 @@ type outcome struct {
 	attempts []Attempt
 }
 
-// after returns what the delivery becomes by an attempt that ended now.
+// after returns the outcome of an attempt that ended now.
 func (r deliveryRow) after(s Stream, a Attempt, ok bool, now time.Time) outcome {
 	o := outcome{stream: s, number: r.number, attempt: r.attempt + 1, retries: r.retries, due: r.due}
 	kept := r.attempts[max(0, len(r.attempts)-MaxAttempts+1):]

@@ -13,16 +13,16 @@ import (
 	"github.com/namewharf/namewharf/egress"
 )
 
-// Limits of one attempt, whatever the receiver does.
+// Limits of one attempt.
 const (
-	attemptTime   = 5 * time.Second // a receiver answers within this
-	maxHeader     = 16 << 10        // of the answer; a longer one is a failure
-	maxAnswer     = 4 << 10         // of its body are read, so that the connection can be used again
+	attemptTime   = 5 * time.Second // until the answer
+	maxHeader     = 16 << 10        // bytes of the answer's header; a longer one is a failure
+	maxAnswer     = 4 << 10         // bytes of the answer's body that are read, to reuse the connection
 	idleTime      = 30 * time.Second
-	maxIdleOfHost = 128 // several partners may use one
+	maxIdleOfHost = 128 // several partners may use one host
 )
 
-// newClient returns a client for receivers. It speaks HTTP/1.1: a connection that hangs holds up one attempt only.
+// newClient returns a client for endpoints. It uses HTTP/1.1, so that a connection that hangs delays only one attempt.
 func newClient(cfg Config) *egress.Client {
 	out := egress.Config{
 		Allow: cfg.Allow, AnyPort: true, RootCAs: cfg.RootCAs,
@@ -36,7 +36,7 @@ func newClient(cfg Config) *egress.Client {
 	return egress.New(out)
 }
 
-// A target is an endpoint as the dispatcher needs it.
+// A target is the destination of an attempt.
 type target struct {
 	url           string
 	secret        string
@@ -45,7 +45,7 @@ type target struct {
 	advanced      time.Duration // of the partner's clock
 }
 
-// send makes the attempt of that number, counted from 1, and reports whether the endpoint took the event.
+// send makes the attempt with the number, counted from 1, and reports whether the endpoint accepted the event.
 func (l *Log) send(ctx context.Context, to target, e Event, number int) (a Attempt, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
@@ -87,7 +87,7 @@ func (l *Log) post(ctx context.Context, to target, e Event, number int, at time.
 	h.Set("Webhook-Id", e.ID)
 	h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
 	h.Set("Webhook-Signature", StandardSignature(to.secret, e.ID, at, body))
-	// Not sent, but says that the request may be repeated when a kept connection turns out to be closed.
+	// Not sent; it permits the transport to retry if an idle connection turns out to be closed.
 	h["Idempotency-Key"] = []string{}
 	resp, err := l.out.Do(req)
 	if err != nil {
@@ -98,8 +98,8 @@ func (l *Log) post(ctx context.Context, to target, e Event, number int, at time.
 	return resp.StatusCode, nil
 }
 
-// reason tells the partner why there was no answer. It does not repeat the text of the error, which may describe
-// addresses that the partner cannot reach.
+// reason tells the partner why there was no answer. It does not repeat the text of the error, which could reveal internal
+// addresses.
 func reason(ctx context.Context, err error) string {
 	var certificate *tls.CertificateVerificationError
 	switch {

@@ -17,9 +17,8 @@ func Signature(secret string, body []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// StandardSignature is the value of webhook-signature (Standard Webhooks 1.0) for an event sent at a time: the
-// HMAC-SHA256 of "id.timestamp.body", keyed with what is base64 after whsec_ in the secret, or else with the secret
-// itself.
+// StandardSignature is the value of webhook-signature (Standard Webhooks 1.0) for an event sent at a time: the HMAC-SHA256 of
+// "id.timestamp.body". The key is the base64 text after whsec_ in the secret, or else the secret itself.
 func StandardSignature(secret, id string, at time.Time, body []byte) string {
 	h := hmac.New(sha256.New, standardKey(secret))
 	h.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))

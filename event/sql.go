@@ -13,7 +13,7 @@ import (
 )
 
 // nextNumber takes the next number of the stream, whose row is locked until tx ends, and reports whether the stream has an
-// active endpoint. The time of the event is the one given, or that of the event before if that is later.
+// active endpoint. The time of the event is at, or that of the event before if that is later.
 func nextNumber(ctx context.Context, tx store.Tx, s Stream, at time.Time) (number int64, when time.Time, sends bool, err error) {
 	var flag, micros int64
 	err = tx.QueryRow(ctx, `
@@ -52,7 +52,7 @@ func numberOf(ctx context.Context, tx store.Tx, s Stream, id string) (number int
 	return number, err == nil, err
 }
 
-// firstOf is the first event that the stream still has; a zero number: it never had one.
+// firstOf returns the first stored event of the stream; number 0: there is none.
 func firstOf(ctx context.Context, tx store.Tx, s Stream) (id string, number int64, err error) {
 	err = tx.QueryRow(ctx, `SELECT id, number FROM events WHERE partner = $1 AND environment = $2 ORDER BY number LIMIT 1`,
 		s.Partner, s.Environment).Scan(&id, &number)
@@ -71,7 +71,7 @@ func eventsAfter(ctx context.Context, tx store.Tx, s Stream, number int64, limit
 		s.Partner, s.Environment, number, limit)
 }
 
-// eventsOf reads the events of the stream that have the numbers, which are in their order.
+// eventsOf reads the events of the stream with the numbers, which are sorted.
 func eventsOf(ctx context.Context, tx store.Tx, s Stream, numbers []int64) (map[int64]Event, error) {
 	all := make(map[int64]Event, len(numbers))
 	err := inParts(numbers, func(part []int64) error {
@@ -97,7 +97,7 @@ func (s Stream) scanEvent(rows *sql.Rows) (number int64, e Event, err error) {
 	return number, e, err
 }
 
-// text scans a TEXT column into bytes of our own.
+// text scans a TEXT column into a copy of its bytes.
 type text json.RawMessage
 
 // Scan implements [sql.Scanner].
@@ -113,7 +113,7 @@ func (t *text) Scan(value any) error {
 	return nil
 }
 
-// An endpointRow is an endpoint as it is stored, with what its stream says about it.
+// An endpointRow is a stored endpoint, with columns of its stream.
 type endpointRow struct {
 	url           string
 	secret        []byte // sealed
@@ -140,7 +140,7 @@ func endpointOf(ctx context.Context, tx store.Tx, s Stream) (r endpointRow, foun
 	return r, err == nil, err
 }
 
-// putEndpoint writes the endpoint, as one that has just begun to succeed.
+// putEndpoint stores the endpoint, with now as the time of the last success.
 func putEndpoint(ctx context.Context, tx store.Tx, s Stream, r endpointRow, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO webhook_endpoints (partner, environment, url, secret, previous, previous_until, success_at, failed_at, created_at)
@@ -151,7 +151,7 @@ func putEndpoint(ctx context.Context, tx store.Tx, s Stream, r endpointRow, now 
 	return err
 }
 
-// startStream makes the stream send, makes it if there is none, and returns how far its clock is ahead.
+// startStream creates the stream or enables its deliveries, and returns how far its clock is ahead.
 func startStream(ctx context.Context, tx store.Tx, s Stream) (time.Duration, error) {
 	var advanced int64
 	err := tx.QueryRow(ctx, `
@@ -161,7 +161,7 @@ func startStream(ctx context.Context, tx store.Tx, s Stream) (time.Duration, err
 	return time.Duration(advanced) * time.Microsecond, err
 }
 
-// stopStream makes the stream send no more, and cancels its pending deliveries.
+// stopStream disables the deliveries of the stream, and cancels the pending ones.
 func stopStream(ctx context.Context, tx store.Tx, s Stream) error {
 	if _, err := tx.Exec(ctx, `UPDATE event_streams SET sends = 0 WHERE partner = $1 AND environment = $2`, s.Partner, s.Environment); err != nil {
 		return err
@@ -172,20 +172,20 @@ func stopStream(ctx context.Context, tx store.Tx, s Stream) error {
 	return err
 }
 
-// deleteEndpoint reports whether there was one.
+// deleteEndpoint deletes the endpoint of the stream, and reports whether there was one.
 func deleteEndpoint(ctx context.Context, tx store.Tx, s Stream) (found bool, err error) {
 	n, err := tx.Exec(ctx, `DELETE FROM webhook_endpoints WHERE partner = $1 AND environment = $2`, s.Partner, s.Environment)
 	return n > 0, err
 }
 
-// switchOff disables the endpoint if a delivery failed for good and none has succeeded for [switchOffAfter], and reports
+// disable disables the endpoint if a delivery failed finally and none has succeeded for [disableAfter], and reports
 // whether it did.
-func switchOff(ctx context.Context, tx store.Tx, s Stream, now time.Time) (off bool, err error) {
+func disable(ctx context.Context, tx store.Tx, s Stream, now time.Time) (off bool, err error) {
 	var one int
 	err = tx.QueryRow(ctx, `
 		SELECT 1 FROM webhook_endpoints e JOIN event_streams s ON s.partner = e.partner AND s.environment = e.environment
 		WHERE e.partner = $1 AND e.environment = $2 AND s.sends = 1 AND e.failed_at > e.success_at AND e.success_at <= $3`,
-		s.Partner, s.Environment, store.Micros(now.Add(-switchOffAfter))).Scan(&one)
+		s.Partner, s.Environment, store.Micros(now.Add(-disableAfter))).Scan(&one)
 	if store.IsNoRows(err) {
 		return false, nil
 	}
@@ -195,7 +195,7 @@ func switchOff(ctx context.Context, tx store.Tx, s Stream, now time.Time) (off b
 	return true, stopStream(ctx, tx, s)
 }
 
-// advance moves the due times of the stream, and the times from which they are measured, into the past.
+// advance moves the due times of the stream, and the times from which they are measured, back by a duration.
 func advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error {
 	for _, query := range []string{
 		`
@@ -214,7 +214,7 @@ func advance(ctx context.Context, tx store.Tx, s Stream, by time.Duration) error
 	return nil
 }
 
-// A deliveryRow is a delivery as it is stored, with its event.
+// A deliveryRow is a stored delivery, with its event.
 type deliveryRow struct {
 	number   int64
 	event    Event
@@ -225,8 +225,8 @@ type deliveryRow struct {
 	attempts []Attempt
 }
 
-// deliveries reads the rows of the stream that a condition selects, and then their events: with a join,
-// PostgreSQL with old statistics would read the stream once for each row.
+// deliveries reads the deliveries of the stream that a condition selects, and then their events: with a join, PostgreSQL with
+// old statistics would read the stream once for each row.
 func deliveries(ctx context.Context, tx store.Tx, s Stream, where string, args ...any) ([]deliveryRow, error) {
 	all, err := store.Collect(ctx, tx, scanDelivery, `
 		SELECT number, status, attempt, retries, due_at, attempts FROM webhook_deliveries
@@ -260,16 +260,16 @@ func scanDelivery(rows *sql.Rows) (deliveryRow, error) {
 	return r, nil
 }
 
-// dueDeliveries reads what the stream has to send now, the longest due first, and nothing that is claimed.
+// dueDeliveries reads the due deliveries of the stream that are not claimed, the longest due first.
 func dueDeliveries(ctx context.Context, tx store.Tx, s Stream, now time.Time, limit int) ([]deliveryRow, error) {
 	return deliveries(ctx, tx, s, `status = 'pending' AND due_at <= $3 AND claimed_until <= $3
 		ORDER BY due_at, number LIMIT $4`, store.Micros(now), limit)
 }
 
-// parts are the sizes in which lists go to the database: a few, so that few statements need to be prepared.
+// parts are the sizes of lists in statements: a few, so that few statements are prepared.
 var parts = []int{64, 16, 4, 1}
 
-// inParts calls do for the list in such parts.
+// inParts calls do for the list in parts of these sizes.
 func inParts[E any](list []E, do func(part []E) error) error {
 	for _, size := range parts {
 		for len(list) >= size {
@@ -282,8 +282,8 @@ func inParts[E any](list []E, do func(part []E) error) error {
 	return nil
 }
 
-// claim claims the deliveries of the stream until then, and returns the numbers of those that no other process has claimed
-// meanwhile. Numbers are in their order.
+// claim claims deliveries of the stream until a time, and returns the numbers of those that no other process has claimed
+// meanwhile. Numbers are sorted.
 func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, now, until time.Time) (got map[int64]bool, err error) {
 	got = make(map[int64]bool, len(numbers))
 	err = inParts(numbers, func(part []int64) error {
@@ -300,7 +300,7 @@ func claim(ctx context.Context, tx store.Tx, s Stream, numbers []int64, now, unt
 	return got, err
 }
 
-// unclaim releases claims. Numbers are in their order.
+// unclaim releases claims. Numbers are sorted.
 func unclaim(ctx context.Context, tx store.Tx, s Stream, numbers []int64) error {
 	return inParts(numbers, func(part []int64) error {
 		among, args := s.among(part)
@@ -309,8 +309,8 @@ func unclaim(ctx context.Context, tx store.Tx, s Stream, numbers []int64) error 
 	})
 }
 
-// among is the condition that selects the numbers of the stream, which are in their order, with its arguments after
-// those given. It names their range too: PostgreSQL, before it has statistics, would read the stream for the list alone.
+// among returns the condition that selects the numbers of the stream, which are sorted, and its arguments appended to args. It
+// includes their range, since PostgreSQL without statistics would read the whole stream for a list.
 func (s Stream) among(numbers []int64, args ...any) (where string, all []any) {
 	n := len(args) + 1
 	all = append(args, s.Partner, s.Environment, numbers[0], numbers[len(numbers)-1])
@@ -322,8 +322,8 @@ func (s Stream) among(numbers []int64, args ...any) (where string, all []any) {
 	return where, all
 }
 
-// settle writes the outcomes of attempts. A failure does not change a delivery that is not pending any more: its endpoint
-// was removed, or another process has delivered it.
+// settle writes the outcomes of attempts. A failure does not change a delivery that is no longer pending: its endpoint was
+// removed, or another process has delivered it.
 func settle(ctx context.Context, tx store.Tx, all []outcome) error {
 	return inParts(all, func(part []outcome) error {
 		const columns = 8
@@ -352,7 +352,7 @@ func settle(ctx context.Context, tx store.Tx, all []outcome) error {
 	})
 }
 
-// touch notes when a delivery of the stream succeeded or failed for good; a zero time changes nothing.
+// touch stores when a delivery of the stream succeeded or failed finally; a zero time changes nothing.
 func touch(ctx context.Context, tx store.Tx, s Stream, success, failure time.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE webhook_endpoints SET
@@ -362,7 +362,7 @@ func touch(ctx context.Context, tx store.Tx, s Stream, success, failure time.Tim
 	return err
 }
 
-// redeliver makes a delivery due. One that is pending keeps its place in the schedule, another begins anew.
+// redeliver makes a delivery due. A pending one keeps its count of retries; for another it starts again.
 func redeliver(ctx context.Context, tx store.Tx, s Stream, number int64, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE webhook_deliveries SET status = 'pending', due_at = $4,
@@ -371,8 +371,8 @@ func redeliver(ctx context.Context, tx store.Tx, s Stream, number int64, now tim
 	return err
 }
 
-// waiting finds the streams with deliveries due.
-func waiting(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
+// dueStreams finds the streams with deliveries due.
+func dueStreams(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
 	return streams(ctx, tx, `
 		SELECT s.partner, s.environment FROM event_streams s
 		WHERE s.sends = 1 AND EXISTS (
@@ -381,12 +381,12 @@ func waiting(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) 
 				AND d.due_at <= $1 AND d.claimed_until <= $1)`, store.Micros(now))
 }
 
-// dueToDisable finds the streams whose endpoints [switchOff] would disable.
+// dueToDisable finds the streams whose endpoints [disable] would disable.
 func dueToDisable(ctx context.Context, tx store.Tx, now time.Time) ([]Stream, error) {
 	return streams(ctx, tx, `
 		SELECT s.partner, s.environment
 		FROM event_streams s JOIN webhook_endpoints e ON e.partner = s.partner AND e.environment = s.environment
-		WHERE s.sends = 1 AND e.failed_at > e.success_at AND e.success_at <= $1`, store.Micros(now.Add(-switchOffAfter)))
+		WHERE s.sends = 1 AND e.failed_at > e.success_at AND e.success_at <= $1`, store.Micros(now.Add(-disableAfter)))
 }
 
 func streams(ctx context.Context, tx store.Tx, query string, args ...any) ([]Stream, error) {
@@ -397,7 +397,7 @@ func streams(ctx context.Context, tx store.Tx, query string, args ...any) ([]Str
 	return store.Collect(ctx, tx, scan, query, args...)
 }
 
-// typed is [store.Binds] for a row of settle, with the types that PostgreSQL needs: four texts, then numbers.
+// typed is [store.Binds] for a row of settle, with the casts that PostgreSQL needs: four texts, then numbers.
 func typed(first, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -413,7 +413,7 @@ func typed(first, n int) string {
 	return b.String()
 }
 
-// advancedOf is how far the stream's clock is ahead.
+// advancedOf returns how far the stream's clock is ahead.
 func advancedOf(ctx context.Context, tx store.Tx, s Stream) (time.Duration, error) {
 	var advanced int64
 	err := tx.QueryRow(ctx, `SELECT advanced FROM event_streams WHERE partner = $1 AND environment = $2`,

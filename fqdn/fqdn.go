@@ -1,4 +1,4 @@
-// Package fqdn is domain names: what may be one, its two spellings, and where its suffix begins.
+// Package fqdn parses domain names, converts them between A-label and Unicode form, and finds their public suffixes.
 package fqdn
 
 import (
@@ -24,13 +24,13 @@ type Error struct{ Reason string }
 
 func (e *Error) Error() string { return e.Reason }
 
-// Public is the reason, which holds nothing of the text.
+// Public is the text for callers of the service.
 func (e *Error) Public() string { return e.Reason }
 
 func refuse(reason string) (Name, error) { return Name{}, &Error{reason} }
 
-// profile maps as browsers do (UTS 46, non-transitional) and enforces letters, digits and hyphens (STD 3).
-// Hyphens in third and fourth place are left alone: such names exist.
+// profile maps as browsers do (UTS 46, non-transitional) and enforces letters, digits and hyphens (STD 3). It allows hyphens
+// in third and fourth place: such names exist.
 var profile = idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.BidiRule(), idna.CheckJoiners(true), idna.CheckHyphens(false))
 
 // Parse reads a name in Unicode or A-label form: it trims space and one root dot, lower-cases and maps by UTS 46.
@@ -102,7 +102,7 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-// flaw says what is wrong with a name in A-label form; empty when nothing is.
+// flaw says what is wrong with a name in A-label form; empty: it is valid.
 func flaw(s string) string {
 	if s == "" {
 		return "is empty; send a domain name such as example.com"
@@ -138,7 +138,7 @@ func flaw(s string) string {
 	return ""
 }
 
-// MustParse is Parse for names in our own code; it panics where Parse refuses.
+// MustParse is Parse for constants; it panics if Parse fails.
 func MustParse(s string) Name {
 	n, err := Parse(s)
 	if err != nil {
@@ -158,7 +158,7 @@ func (n Name) IDN() bool {
 	return strings.HasPrefix(n.ascii, "xn--") || strings.Contains(n.ascii, ".xn--")
 }
 
-// Unicode is the form that people read; it equals String for a name without A-labels.
+// Unicode is the form for display; it equals String for a name without A-labels.
 func (n Name) Unicode() string {
 	if !n.IDN() {
 		return n.ascii
@@ -188,7 +188,7 @@ func (n Name) TLD() string { return n.ascii[strings.LastIndexByte(n.ascii, '.')+
 // Dots is the number of dots: 0 for a single label.
 func (n Name) Dots() int { return strings.Count(n.ascii, ".") }
 
-// Under is the name below the suffix: "a" under "co.uk" is "a.co.uk". It refuses what grows too long.
+// Under is the name below the suffix: "a" under "co.uk" is "a.co.uk". It refuses a result that is too long.
 func (n Name) Under(suffix Name) (Name, error) {
 	joined := n.ascii + "." + suffix.ascii
 	if reason := flaw(joined); reason != "" {

@@ -10,18 +10,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A class is what IDNA 2008 says of a code point (RFC 5892, section 1).
+// A class is the IDNA 2008 property of a code point (RFC 5892, section 1).
 type class int
 
 const (
 	disallowed class = iota // unassigned ones included
 	pvalid
-	contextJ // depends on its neighbours; UTS 46 with CheckJoiners has looked at them
+	contextJ // depends on its neighbours, which UTS 46 with CheckJoiners has checked
 	contextO
 )
 
-// classOf derives the class of a code point from its properties, in the order of RFC 5892, section 3. Go's tables say which
-// Unicode version that is of; a character younger than they are is not assigned.
+// classOf derives the class of a code point from its properties, in the order of RFC 5892, section 3, in the Unicode version
+// of Go's tables. Later characters count as unassigned.
 func classOf(r rune) class {
 	switch {
 	case strings.ContainsRune("\u00DF\u03C2\u06FD\u06FE\u0F0B\u3007", r): // section 2.6, exceptions
@@ -45,8 +45,8 @@ func classOf(r rune) class {
 func arabicIndic(r rune) bool         { return 0x0660 <= r && r <= 0x0669 }
 func extendedArabicIndic(r rune) bool { return 0x06F0 <= r && r <= 0x06F9 }
 
-// stable reports whether normalization and case folding leave the code point as it is (section 2.2). Cherokee alone folds to
-// its capitals, which package cases does not know.
+// stable reports whether normalization and case folding do not change the code point (section 2.2). Cherokee folds to its
+// capitals, which package cases does not do.
 func stable(r rune) bool {
 	if 0x13A0 <= r && r <= 0x13F5 {
 		return true
@@ -75,9 +75,8 @@ var oldHangulJamo = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xD7CB, Hi: 0xD7FB, Stride: 1},
 }}
 
-// Registrable says whether every label of the name is one that a registry may take by IDNA 2008: [Parse] also reads labels
-// that were registered before it, or never were, such as emoji. What it fails with is an [*Error]. It says nothing about
-// what the registry of a suffix takes beyond that; see [Suffixes.Registrable].
+// Registrable checks that IDNA 2008 allows every label of the name; [Parse] also accepts others, such as emoji, some of which
+// were registered earlier. It fails with an [*Error]. [Suffixes.Registrable] also checks the rules of the suffix's registry.
 func (n Name) Registrable() error {
 	if !n.IDN() {
 		return nil
@@ -113,7 +112,7 @@ func registrableLabel(label string) error {
 			}
 			return &Error{"holds a character that is allowed only beside certain others in a domain name (RFC 5892, appendix A)"}
 		}
-		return &Error{"holds a character that domain names are not made of, such as an emoji or a symbol (IDNA 2008, RFC 5892)"}
+		return &Error{"holds a character that is not allowed in domain names, such as an emoji or a symbol (IDNA 2008, RFC 5892)"}
 	}
 	return nil
 }

@@ -6,17 +6,17 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Suffixes knows under which suffixes names are registered: the ICANN section of the Public Suffix List
-// (publicsuffix.org) for delegated top-level domains, and what the operator adds. It is immutable.
+// Suffixes are the suffixes under which names are registered: the ICANN section of the Public Suffix List (publicsuffix.org)
+// for delegated top-level domains, and those that the operator adds. It is immutable.
 type Suffixes struct {
 	delegated map[string]bool
 	added     map[string]bool
-	ascii     map[string]bool // those whose registries take no internationalized names
+	ascii     map[string]bool // those without internationalized names
 }
 
-// NewSuffixes takes the delegated top-level domains and the suffixes that the operator adds, both in A-label form.
-// An added suffix may be longer than the listed one (the longest wins) or not be delegated at all. Under those in asciiOnly
-// no internationalized name is registered.
+// NewSuffixes takes the delegated top-level domains and the suffixes that the operator adds, both in A-label form. An added
+// suffix may be longer than the listed one (the longest wins) or not be delegated at all. Suffixes in asciiOnly have no
+// internationalized names.
 func NewSuffixes(delegated, added []string, asciiOnly ...string) *Suffixes {
 	s := &Suffixes{
 		delegated: make(map[string]bool, len(delegated)), added: make(map[string]bool, len(added)), ascii: make(map[string]bool, len(asciiOnly)),
@@ -33,8 +33,7 @@ func NewSuffixes(delegated, added []string, asciiOnly ...string) *Suffixes {
 	return s
 }
 
-// Of returns the suffix of the name, which may be the name itself, and whether it is known: an unknown suffix
-// belongs to no registry that we could ask.
+// Of returns the suffix of the name, which may be the name itself, and whether it is known: an unknown suffix has no registry.
 func (s *Suffixes) Of(n Name) (suffix Name, known bool) {
 	listed := icannSuffix(n.ascii)
 	tldKnown := s.delegated[n.TLD()]
@@ -59,8 +58,8 @@ func (s *Suffixes) Known(suffix Name) bool {
 	return known && got == suffix
 }
 
-// Registrable is [Suffixes.Split] that also refuses a label which the suffix's registry does not take: one that IDNA 2008
-// has no place for, and any internationalized one under a suffix without them.
+// Registrable is [Suffixes.Split] that also refuses a label that the suffix's registry does not accept, see
+// [Suffixes.Check].
 func (s *Suffixes) Registrable(n Name) (registrable, suffix Name, err error) {
 	registrable, suffix, err = s.Split(n)
 	if err == nil {
@@ -72,7 +71,8 @@ func (s *Suffixes) Registrable(n Name) (registrable, suffix Name, err error) {
 	return registrable, suffix, nil
 }
 
-// Check refuses, with an [*Error], a registrable name whose label the registry of its suffix does not take.
+// Check refuses, with an [*Error], a registrable name whose label IDNA 2008 does not allow, or which is internationalized
+// under a suffix without such names.
 func (s *Suffixes) Check(registrable, suffix Name) error {
 	label := registrable.Label()
 	if !strings.HasPrefix(label, "xn--") {
@@ -101,8 +101,8 @@ func (s *Suffixes) Split(n Name) (registrable, suffix Name, err error) {
 	return Name{n.ascii[strings.LastIndexByte(left, '.')+1:]}, suffix, nil
 }
 
-// icannSuffix is the suffix by the ICANN section alone: names below a privately listed suffix such as github.io
-// are its owner's to hand out, not a registry's.
+// icannSuffix is the suffix by the ICANN section: names below a private suffix such as github.io are not registered at a
+// registry.
 func icannSuffix(ascii string) string {
 	for {
 		suffix, icann := publicsuffix.PublicSuffix(ascii)

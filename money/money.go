@@ -1,4 +1,4 @@
-// Package money is an amount in integer minor units of a currency.
+// Package money represents amounts in integer minor units of a currency.
 package money
 
 import (
@@ -15,7 +15,7 @@ type Amount struct {
 	Currency string // ISO 4217, upper case
 }
 
-// An Error says why a text is no amount or no currency, in words that may follow it. It holds nothing of the text.
+// An Error says why a text is not an amount or a currency. It never repeats the text.
 type Error string
 
 func (e Error) Error() string { return string(e) }
@@ -29,7 +29,7 @@ func USD(cents int64) Amount { return Amount{cents, "USD"} }
 // MaxCents bounds every price that enters the system: ten thousand million units.
 const MaxCents = 1_000_000_000_000
 
-// String prints the amount for people: "12.34 USD".
+// String formats the amount for display: "12.34 USD".
 func (a Amount) String() string {
 	c, sign := a.Cents, ""
 	if c < 0 {
@@ -79,8 +79,8 @@ func ParseDecimal(s string) (int64, error) {
 	return ParseCents(whole + (frac + "00")[:2])
 }
 
-// ParseCurrency checks an upper-case code of a currency that is in use (ISO 4217, its list one, without funds, metals,
-// units of account and the codes for tests and for no currency). The error is the rest of a sentence that begins with "is".
+// ParseCurrency checks an upper-case code of a currency in use (ISO 4217, list one, without funds, metals, units of account,
+// test codes and XXX). The error completes a sentence that begins with "is".
 func ParseCurrency(s string) (string, error) {
 	if _, ok := inUse[s]; !ok {
 		return "", Error("not the code of a currency in use (ISO 4217), such as USD")
@@ -88,10 +88,10 @@ func ParseCurrency(s string) (string, error) {
 	return s, nil
 }
 
-// Currencies are the codes that [ParseCurrency] takes, those that names are mostly sold in first.
+// Currencies returns the codes that [ParseCurrency] accepts, the most common for domain sales first.
 func Currencies() []string { return slices.Clone(currencies) }
 
-// currencies are those in use, those that names are mostly sold in first.
+// currencies are the currencies in use, the most common for domain sales first.
 var currencies = strings.Fields(`USD EUR GBP CNY JPY CHF AUD CAD
 	AED AFN ALL AMD AOA ARS AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CDF CLP COP CRC CUP CVE CZK
 	DJF DKK DOP DZD EGP ERN ETB FJD FKP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD KES KGS

@@ -36,7 +36,7 @@ func TestCodeReplay(t *testing.T) {
 	})
 }
 
-func TestWrongVerifiersBurnTheCodeAtTheFifth(t *testing.T) {
+func TestFiveWrongVerifiersInvalidateTheCode(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		for tries, want := range map[int]int{maxCodeFailures - 1: http.StatusOK, maxCodeFailures: http.StatusBadRequest} {
@@ -181,7 +181,7 @@ func TestRefreshReuse(t *testing.T) {
 	})
 }
 
-// TestOtherProcessesSeeRevocation has two servers on one database, the second of which remembers the token.
+// TestOtherProcessesSeeRevocation has two servers on one database, the second of which has cached the token.
 func TestOtherProcessesSeeRevocation(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
@@ -245,7 +245,7 @@ func TestAudienceCrossing(t *testing.T) {
 	d.renew(p) // which the refusal did not use up
 }
 
-// TestParameterSwap answers a question with everything a forged form could hold.
+// TestParameterSwap answers a consent page with forged forms.
 func TestParameterSwap(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
@@ -378,8 +378,8 @@ func TestPasswordChangeEndsEverything(t *testing.T) {
 	})
 }
 
-// TestWhatOnePersonCanStore asks and grants far more often than a person does.
-func TestWhatOnePersonCanStore(t *testing.T) {
+// TestLimitsOfOneAccount opens and answers very many consent pages.
+func TestLimitsOfOneAccount(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		client := d.register(appRedirect)

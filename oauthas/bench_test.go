@@ -81,7 +81,7 @@ func benchmarkRefresh(b *testing.B, db *store.DB) {
 	}
 }
 
-// BenchmarkCaller is the check of an access token: remembered (wanted: 1 µs at most), and looked up (25 µs).
+// BenchmarkCaller is the check of an access token: cached (wanted: 1 µs at most), and from the database (25 µs).
 func BenchmarkCaller(b *testing.B) {
 	ctx := b.Context()
 	for _, c := range []struct {

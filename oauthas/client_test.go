@@ -14,9 +14,9 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// TestClientOfOthers signs in and refreshes with golang.org/x/oauth2 as it comes: it finds out by trying that the
-// client is named in the body or in a Basic header without a secret.
-func TestClientOfOthers(t *testing.T) {
+// TestOAuth2Library signs in and refreshes with golang.org/x/oauth2 in its default configuration, which tries both a Basic
+// header without a secret and client_id in the body.
+func TestOAuth2Library(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)

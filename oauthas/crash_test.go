@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// crashVariable makes the test binary the victim of TestKilledInTheMiddleOfRotations: its value is a directory or a
+// crashVariable makes the test binary the victim of TestKilledDuringRefresh: its value is a directory or a
 // database URL.
 const crashVariable = "NAMEWHARF_TEST_ROTATIONS"
 
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 const chains = 8
 
-// rotateUntilKilled keeps refreshing on some grants and prints "client token" for each answer.
+// rotateUntilKilled refreshes some grants repeatedly and prints "client token" for each response.
 func rotateUntilKilled(where string) {
 	fatal := func(err error) {
 		fmt.Fprintln(os.Stderr, err)
@@ -103,9 +103,9 @@ func storeConfig(where string) store.Config {
 	return store.Config{Dir: where}
 }
 
-// TestKilledInTheMiddleOfRotations kills a process that refreshes, three times in a thousand rotations. Afterwards
-// every grant has one token that is good, and no token that was followed by another is.
-func TestKilledInTheMiddleOfRotations(t *testing.T) {
+// TestKilledDuringRefresh kills a process that refreshes, three times in a thousand rotations. Afterwards every grant has one
+// valid token, and no used token is valid.
+func TestKilledDuringRefresh(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		printed := map[string][]string{} // by client

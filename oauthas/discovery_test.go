@@ -64,9 +64,8 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// Clients in a browser look for documents at several paths. One that is not there answered without the headers that let
-// a page read the answer, as a server would that is down.
-func TestPathsThatNobodyServes(t *testing.T) {
+// Clients in a browser try several paths for a document. A 404 had no CORS headers, so it looked like a server that is down.
+func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	d := newSQLiteFixture(t)
 	for _, path := range []string{"/api/oauth/nosuch", serverDocument + "/mcp", resourceDocument + "/nosuch", "/"} {

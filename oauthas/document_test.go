@@ -57,7 +57,7 @@ func (l *documentServer) allow(c *Config) {
 	c.Fetch = DocumentClient([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, l.roots())
 }
 
-// describe serves a good document for every path, changed by the function.
+// describe serves a valid document for every path, changed by the function.
 func (l *documentServer) describe(headers http.Header, change func(string) string) {
 	l.serve = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -240,7 +240,7 @@ func TestDocumentsAreKeptAsTheySay(t *testing.T) {
 	}
 }
 
-// TestDocumentsFromInside asks for documents at addresses that only we can reach.
+// TestDocumentsFromInside requests documents at internal addresses.
 func TestDocumentsFromInside(t *testing.T) {
 	t.Parallel()
 	l := newDocumentServer(t)

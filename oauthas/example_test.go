@@ -15,7 +15,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// An application registers, a person allows it to see prices, and the token that it gets opens the API.
+// An application registers, a user allows it to see prices, and it receives a token for the API.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "oauthas-")

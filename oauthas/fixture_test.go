@@ -108,7 +108,7 @@ func each(t *testing.T, test func(t *testing.T, d *fixture), tweaks ...func(*Con
 	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newFixture(t, db, tweaks...)) })
 }
 
-// answer is what an HTTP endpoint said.
+// answer is an HTTP response.
 type answer struct {
 	status int
 	header http.Header
@@ -173,7 +173,7 @@ func pkce() (verifier, challenge string) {
 	return verifier, base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// params are a good authorization request, with changes; an empty list removes a parameter.
+// params returns a valid authorization request, with changes; an empty list removes a parameter.
 func params(client, redirect, challenge string, changes url.Values) url.Values {
 	p := url.Values{
 		"response_type": {"code"}, "client_id": {client}, "redirect_uri": {redirect}, "state": {"xyz"},
@@ -192,7 +192,7 @@ func (d *fixture) authorize(p url.Values, session SessionRef) Decision {
 	return decision
 }
 
-// answerConsent is the person's answer to the question that an authorization request leads to.
+// answerConsent answers the consent page of an authorization request.
 func (d *fixture) answerConsent(p url.Values, allow bool) url.Values {
 	d.Helper()
 	consent, ok := d.authorize(p, d.session).(Consent)
@@ -206,7 +206,7 @@ func (d *fixture) answerConsent(p url.Values, allow bool) url.Values {
 	return query(d, decision)
 }
 
-// query is that of the URL that a decision leads to.
+// query returns the query of the redirect of a decision.
 func query(t testing.TB, decision Decision) url.Values {
 	t.Helper()
 	redirect, ok := decision.(Redirect)
@@ -222,7 +222,7 @@ func query(t testing.TB, decision Decision) url.Values {
 
 const appRedirect = "https://app.example/cb"
 
-// code gets a code for a fresh client, and what redeems it.
+// code gets a code for a new client, and returns the form that redeems it.
 func (d *fixture) code(changes url.Values) url.Values {
 	d.Helper()
 	verifier, challenge := pkce()
@@ -265,7 +265,7 @@ func (d *fixture) renew(p signedInClient) signedInClient {
 	return signedInClient{p.client, a.get("access_token"), a.get("refresh_token")}
 }
 
-// wantError holds an answer against a status and an OAuth error code.
+// wantError checks the status and the OAuth error code of an answer.
 func (d *fixture) wantError(what string, a answer, status int, code string) {
 	d.Helper()
 	if a.status != status || a.get("error") != code {
@@ -273,7 +273,7 @@ func (d *fixture) wantError(what string, a answer, status int, code string) {
 	}
 }
 
-// wantGood checks that the token is good, or not, at the resource.
+// wantGood checks whether the token is valid at the resource.
 func (d *fixture) wantGood(what, token, resource string, want bool) {
 	d.Helper()
 	caller, err := d.Caller(d.Context(), token, resource)

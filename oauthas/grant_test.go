@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestVerdictsOnCodes(t *testing.T) {
+func TestCheckCode(t *testing.T) {
 	t.Parallel()
 	now := newClock().Now()
 	verifier, challenge := pkce()
@@ -48,7 +48,7 @@ func TestVerdictsOnCodes(t *testing.T) {
 	}
 }
 
-func TestVerdictsOnRefreshTokens(t *testing.T) {
+func TestCheckRefresh(t *testing.T) {
 	t.Parallel()
 	now := newClock().Now()
 	row := refreshRow{client: "c", scope: "pricing:read domains:write", resource: issuer, expires: now.Add(1), ends: now.Add(1)}
@@ -86,8 +86,8 @@ func TestVerdictsOnRefreshTokens(t *testing.T) {
 	}
 }
 
-// FuzzRefreshVerdict looks for a way to get tokens out of a token that is not good.
-func FuzzRefreshVerdict(f *testing.F) {
+// FuzzCheckRefresh checks that an invalid token never issues tokens.
+func FuzzCheckRefresh(f *testing.F) {
 	f.Add("c", "c", "pricing:read", "pricing:read", apiURL, apiURL, int64(1), int64(1), int64(0), int64(0), false)
 	// Without a grace, a token used by a process whose clock is ahead was accepted again.
 	f.Add("c", "c", "pricing:read", "", apiURL, apiURL, int64(1), int64(25), int64(-50), int64(0), true)

@@ -12,8 +12,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// TestNothingInClear looks into the database's files and the log, at debug level, for everything that is secret: as it
-// is written, and as the bytes that are written.
+// TestNothingInClear searches the database's files and the log, at debug level, for every secret, as text and as bytes.
 func TestNothingInClear(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -24,12 +24,12 @@ func (d *fixture) registerFrom(address string) answer {
 	return d.do(r)
 }
 
-// limited has limits on registrations.
+// limited sets limits of registrations.
 func limited(l RegistrationLimit) func(*Config) {
 	return func(c *Config) { c.NoLimits, c.Registrations = false, l }
 }
 
-// wantLimited holds an answer against a refusal that says which limit it was and when to come again.
+// wantLimited checks that an answer is 429 with the name of the limit and Retry-After.
 func (d *fixture) wantLimited(what string, a answer, says string, wait string) {
 	d.Helper()
 	d.wantError(what, a, http.StatusTooManyRequests, errTooManyRequests)
@@ -38,7 +38,7 @@ func (d *fixture) wantLimited(what string, a answer, says string, wait string) {
 	}
 }
 
-// A /48 holds 65 536 networks of the size that one subscriber has: together they may do what four may.
+// A /48 has 65 536 /64 networks: together they have the quota of four.
 func TestRegistrationsOfOneSite(t *testing.T) {
 	t.Parallel()
 	d := newSQLiteFixture(t, limited(RegistrationLimit{}))
@@ -58,7 +58,7 @@ func TestRegistrationsOfOneSite(t *testing.T) {
 	}
 }
 
-// The limits of a day hold over two servers on one database, whatever the network; no provider's part is all of it.
+// Two servers on one database share the limits of a day; one provider cannot use up all of it.
 func TestRegistrationsOfADay(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
@@ -101,7 +101,7 @@ func TestRegistrationsOfADay(t *testing.T) {
 	})
 }
 
-// What costs no row does not draw from what is everybody's.
+// A refused registration stores no row, and does not draw from the shared limit.
 func TestRefusedRegistrationsCostTheAskerOnly(t *testing.T) {
 	t.Parallel()
 	d := newSQLiteFixture(t, limited(RegistrationLimit{PerDay: 1}))
@@ -117,9 +117,9 @@ func TestRefusedRegistrationsCostTheAskerOnly(t *testing.T) {
 	}
 }
 
-// Of clients that were never used there are so many at most: the oldest goes first, but none within the hour, in which a
-// person may be reading the question, and none that is in use.
-func TestUnusedClientsMakeRoom(t *testing.T) {
+// The number of unused clients is limited: the oldest is evicted first, but none within the first hour, in which a user may
+// be reading the consent page, and none that is in use.
+func TestUnusedClientsAreEvicted(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		there := func(what, id string, want bool) {
@@ -153,7 +153,7 @@ func TestUnusedClientsMakeRoom(t *testing.T) {
 		if a := register(); a.status != http.StatusCreated {
 			t.Fatalf("an hour later: got %d %s", a.status, a.body)
 		}
-		there("the oldest that nobody used or is about to use", ids[0], false)
+		there("the oldest unused one", ids[0], false)
 		there("the next", ids[1], true)
 		there("one that a person is asked about", asked, true)
 		there("one with a grant", code.Get("client_id"), true)
@@ -174,7 +174,7 @@ func TestNegativeLimitsAreRefused(t *testing.T) {
 	}
 }
 
-// A host with many networks cannot guess without end, and who makes no mistakes gets through all the while.
+// A site with many networks cannot guess without limit, and good requests succeed meanwhile.
 func TestFailuresOfASite(t *testing.T) {
 	t.Parallel()
 	d := newSQLiteFixture(t, limited(RegistrationLimit{}))
@@ -209,7 +209,7 @@ func TestFailuresOfASite(t *testing.T) {
 	}
 }
 
-func TestAskingWithoutEndIsLimited(t *testing.T) {
+func TestInteractionsAreLimited(t *testing.T) {
 	t.Parallel()
 	d := newSQLiteFixture(t, limited(RegistrationLimit{}))
 	_, challenge := pkce()

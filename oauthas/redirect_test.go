@@ -119,7 +119,7 @@ func TestSchemesThatNoConfigurationAllows(t *testing.T) {
 	}
 }
 
-// TestRedirectTricks sends authorization requests with redirects that look like the registered ones.
+// TestRedirectTricks sends authorization requests with redirect URIs that resemble the registered ones.
 func TestRedirectTricks(t *testing.T) {
 	t.Parallel()
 	d := newSQLiteFixture(t)

@@ -127,7 +127,7 @@ func TestRegistrationFlood(t *testing.T) {
 	}
 }
 
-// A client that was registered while its name was taken is shown without it.
+// A client whose name today's rules refuse is shown without a name.
 func TestNamesOfEarlierClientsAreNotShown(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {

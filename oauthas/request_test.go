@@ -106,7 +106,7 @@ func TestStateSurvivesStorage(t *testing.T) {
 	}
 }
 
-func TestWhereTokensAreGood(t *testing.T) {
+func TestTokenAudience(t *testing.T) {
 	t.Parallel()
 	a := testAudience(t)
 	for _, c := range []struct {

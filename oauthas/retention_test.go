@@ -61,7 +61,7 @@ func TestUnusedClientsAreRemoved(t *testing.T) {
 	})
 }
 
-func TestWhatIsOverIsRemoved(t *testing.T) {
+func TestExpiredRowsAreRemoved(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d *fixture) {
 		p := d.signInClient(nil)

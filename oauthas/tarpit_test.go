@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// A tarpit accepts connections and says nothing.
+// A tarpit accepts connections and never answers.
 type tarpit struct {
 	url string
 	all atomic.Int64 // connections
 }
 
-// newTarpit listens at an address of this machine that nobody else has.
+// newTarpit listens on a loopback address of its own.
 func newTarpit(t testing.TB, n int) *tarpit {
 	t.Helper()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.20.%d.%d:0", n>>8, n&0xff))
@@ -49,7 +49,7 @@ func newTarpit(t testing.TB, n int) *tarpit {
 // clientAddress is the n-th of many client addresses.
 func clientAddress(n int) netip.Addr { return netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}) }
 
-// authorizeFrom is authorize of a person at an address, who is another one at another address.
+// authorizeFrom is authorize from a client address, with another user for each address.
 func (d *fixture) authorizeFrom(ctx context.Context, id string, from netip.Addr) Decision {
 	_, challenge := pkce()
 	session := SessionRef{ID: "ses_" + from.String(), AccountID: "acc_" + from.String()}
@@ -60,8 +60,8 @@ func (d *fixture) authorizeFrom(ctx context.Context, id string, from netip.Addr)
 	return got
 }
 
-// Sixteen documents used to be fetched at a time for everybody together, so that a few slow hosts kept all others out.
-func TestSlowHostsKeepNobodyWaiting(t *testing.T) {
+// The limit of fetches was shared by all clients, so that a few slow hosts delayed all others.
+func TestSlowHostsDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
@@ -106,8 +106,8 @@ func TestSlowHostsKeepNobodyWaiting(t *testing.T) {
 	}
 }
 
-// TestASlowHostGetsFewSlots has many addresses ask for documents of one host that hangs, and then again. It is asked by
-// few at a time, and by fewer once it has failed; a good document of the same host gets through all the same.
+// TestASlowHostGetsFewSlots has many client addresses request documents of one host that hangs, twice. The host gets few
+// concurrent fetches, and fewer once it has failed; a valid document of the same host is still fetched.
 func TestASlowHostGetsFewSlots(t *testing.T) {
 	t.Parallel()
 	l := newDocumentServer(t)
@@ -136,30 +136,32 @@ func TestASlowHostGetsFewSlots(t *testing.T) {
 	if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", clientAddress(1000)).(Consent); !ok {
 		t.Fatalf("got %#v, want a question", got)
 	}
-	for round, want := range []int64{fetchesPerHost, fetchesAfterFailure} {
+	for attempt, want := range []int64{fetchesPerHost, fetchesAfterFailure} {
 		most.Store(0)
 		var all sync.WaitGroup
 		for i := range 12 {
-			all.Go(func() { d.authorizeFrom(t.Context(), fmt.Sprintf("%s/slow/%d-%d", l.URL, round, i), clientAddress(i)) })
+			all.Go(func() {
+				d.authorizeFrom(t.Context(), fmt.Sprintf("%s/slow/%d-%d", l.URL, attempt, i), clientAddress(i))
+			})
 		}
 		for wait := time.Now(); now.Load() < want && time.Since(wait) < 5*time.Second; time.Sleep(time.Millisecond) {
 		}
-		if round == 1 {
+		if attempt == 1 {
 			if got, ok := d.authorizeFrom(t.Context(), l.URL+"/client.json", clientAddress(1000)).(Consent); !ok {
 				t.Errorf("a good document of the same host: got %#v, want a question", got)
 			}
 		}
 		all.Wait()
 		if got := most.Load(); got != want {
-			t.Errorf("round %d: %d fetches at a time, want %d", round+1, got, want)
+			t.Errorf("attempt %d: %d fetches at a time, want %d", attempt+1, got, want)
 		}
 	}
 	free()
 }
 
-// TestFetchesAreChargedToWhoAsks uses up what one address may have fetched. Documents that need no fetch are still
-// known, and other addresses notice nothing.
-func TestFetchesAreChargedToWhoAsks(t *testing.T) {
+// TestFetchesCountForTheClient uses up the fetches of one client address. Cached documents and other addresses are not
+// affected.
+func TestFetchesCountForTheClient(t *testing.T) {
 	t.Parallel()
 	l := newDocumentServer(t)
 	l.describe(http.Header{"Cache-Control": {"max-age=60"}}, nil)
@@ -179,7 +181,7 @@ func TestFetchesAreChargedToWhoAsks(t *testing.T) {
 		if got, ok := d.authorizeFrom(t.Context(), fmt.Sprintf("%s/%v-0", l.URL, from), from).(Consent); !ok {
 			t.Errorf("a document that is fresh: got %#v, want a question", got)
 		}
-		d.clock.advance(61 * time.Second) // a minute's worth has flowed back, of which the next round uses one
+		d.clock.advance(61 * time.Second) // the quota of a minute is back, of which the next attempt uses one
 	}
 	if got, ok := d.authorizeFrom(t.Context(), l.URL+"/another", netip.MustParseAddr("2001:db8:1:3::1")).(Consent); !ok {
 		t.Errorf("a neighbour of the same network: got %#v, want a question", got)
@@ -192,7 +194,7 @@ func TestFetchesAreChargedToWhoAsks(t *testing.T) {
 	}
 }
 
-// TestStaleDocuments lets the host of a known client fail in several ways, at several times.
+// TestStaleDocuments lets the host of a cached client fail in several ways, at several times.
 func TestStaleDocuments(t *testing.T) {
 	t.Parallel()
 	fails := func(status int) http.HandlerFunc {
@@ -250,7 +252,7 @@ func TestStaleDocuments(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedOfDocumentsIsBounded asks for more documents than are remembered.
+// TestWhatIsRememberedOfDocumentsIsBounded requests more documents than the cache holds.
 func TestWhatIsRememberedOfDocumentsIsBounded(t *testing.T) {
 	t.Parallel()
 	d := newDocumentCache(DocumentClient(nil, nil), true, time.Now, nil)

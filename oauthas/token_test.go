@@ -17,7 +17,7 @@ func TestSignIn(t *testing.T) {
 		verifier, challenge := pkce()
 		p := params(client, appRedirect, challenge, nil)
 		if got := d.authorize(p, SessionRef{}); got != (SignIn{}) {
-			t.Fatalf("nobody signed in: got %#v, want SignIn", got)
+			t.Fatalf("without a session: got %#v, want SignIn", got)
 		}
 		consent := d.authorize(p, d.session).(Consent)
 		if consent.ClientName != "Ember" || consent.RedirectHost != "app.example" || consent.FormAction != "https://app.example" ||
@@ -79,7 +79,7 @@ func TestDeny(t *testing.T) {
 	}
 }
 
-func TestMistakesLeadNowhereWithoutSession(t *testing.T) {
+func TestErrorsDoNotRedirectWithoutSession(t *testing.T) {
 	t.Parallel()
 	d := newSQLiteFixture(t)
 	client := d.register(appRedirect)

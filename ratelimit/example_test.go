@@ -9,7 +9,7 @@ import (
 	"github.com/namewharf/namewharf/ratelimit"
 )
 
-// One client, its network, and everybody: a call draws from all three or from none.
+// A client, its network, and all clients: a call draws from all three or from none.
 func ExampleLimiter_Take() {
 	layers := ratelimit.Layers{
 		Host: ratelimit.NewPolicy("registrations", ratelimit.Quota{Burst: 2, Rate: 60, Per: time.Hour}),
@@ -38,7 +38,7 @@ func ExampleLimiter_Take() {
 	// the limit "registrations" of 2 at once and 60 an hour is used up; Retry-After: 60
 }
 
-// A bucket that is kept in a database, as the time at which it is full again.
+// A bucket in a database, stored as the time at which it is full again.
 func ExamplePolicy_Draw() {
 	policy := ratelimit.NewPolicy("orders", ratelimit.PerMinute(20))
 	fullAgainIn := 58 * time.Second // read from the database

@@ -7,8 +7,8 @@ import (
 )
 
 // WriteHeader writes the RateLimit and RateLimit-Policy fields of the draws (draft-ietf-httpapi-ratelimit-headers-11):
-// of each policy its quota q and the seconds w in which an empty bucket fills, what is left of it, r, and the seconds t
-// until all of it is back. The names are as net/http canonicalises them, which spares the work of it.
+// for each policy the quota q, the seconds w in which an empty bucket fills, the remaining units r, and the seconds t until
+// the bucket is full. The field names are in canonical form, which avoids canonicalising them.
 func WriteHeader(h http.Header, draws []Draw) {
 	if len(draws) == 0 {
 		return
@@ -33,8 +33,7 @@ func WriteHeader(h http.Header, draws []Draw) {
 	h["Ratelimit"] = []string{string(left)}
 }
 
-// WriteRetryAfter writes the Retry-After field in seconds, rounded up (RFC 9110, section 10.2.3). A time that is not
-// positive writes nothing.
+// WriteRetryAfter writes the Retry-After field in seconds, rounded up (RFC 9110, section 10.2.3), if wait is positive.
 func WriteRetryAfter(h http.Header, wait time.Duration) {
 	if wait > 0 {
 		h.Set("Retry-After", strconv.FormatInt(seconds(int64(wait)), 10))

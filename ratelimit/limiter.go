@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// A Limiter keeps buckets in memory. It is safe for concurrent use, starts no goroutine, and holds at most twice
-// maxBuckets buckets of some 30 bytes: if more clients come than that in the time in which a bucket fills, those
-// seen longest ago start with a full one. Counts are per process, and are lost when it ends.
+// A Limiter holds token buckets in memory. It is safe for concurrent use, starts no goroutine, and holds at most twice
+// maxBuckets buckets of some 30 bytes: with more clients than that in the time in which a bucket fills, the least recently
+// seen start with a full one. Each process counts for itself, and its counts end with it.
 type Limiter struct {
 	now    func() time.Time
 	start  time.Time
-	window int64 // in which a bucket of every policy is full again
-	most   int   // buckets in one generation of a shard
+	window int64 // longest time in which a bucket fills
+	most   int   // most buckets in one generation of a shard
 	seed   maphash.Seed
 	shards [shards]shard
 }
 
-const shards = 64 // as many as a set of them has bits
+const shards = 64 // one for each bit of a set
 
-// A shard holds the buckets of some keys, each as the time at which it will be full again. A bucket that was not
-// used for a window is full, and so is an absent one. Two generations of maps, rotated once a window, therefore forget
-// full buckets only.
+// A shard holds the buckets of some keys, each as the time at which it is full again. A bucket that was not used for a window
+// is full, and so is an absent one. So two generations of maps, rotated once a window, drop only full buckets.
 type shard struct {
 	mu         sync.Mutex
 	young, old map[uint64]int64
@@ -31,10 +30,10 @@ type shard struct {
 	_          [64]byte // shards do not share a cache line
 }
 
-// A Key identifies the owner of a bucket: a hash under a secret of the limiter, so that clients cannot make keys collide.
+// A Key identifies the owner of a bucket: a seeded hash, so that clients cannot make keys collide.
 type Key uint64
 
-// New returns a limiter for these policies. It panics without one.
+// New returns a limiter for the policies. It panics without policies or buckets.
 func New(maxBuckets int, now func() time.Time, policies ...*Policy) *Limiter {
 	if len(policies) == 0 || maxBuckets <= 0 {
 		panic("ratelimit: a limiter needs policies and buckets")
@@ -49,14 +48,14 @@ func New(maxBuckets int, now func() time.Time, policies ...*Policy) *Limiter {
 	return l
 }
 
-// Key is the key of a client with that name, such as the id of an account.
+// Key returns the key of a name, such as the id of an account.
 func (l *Limiter) Key(name string) Key { return Key(maphash.String(l.seed, name)) }
 
 func (k Key) shard() int { return int(k % shards) }
 
-// Take draws from all of the buckets or, where one holds too little, from none. It returns nil, or the draw that has to
-// wait longest. Each draw then has the state of its bucket. No two draws may be for the same bucket, and every policy
-// must be one that the limiter was made for.
+// Take draws from all of the buckets or, if one has too little, from none. It returns nil, or the refused draw with the
+// longest wait. Afterwards each draw has the state of its bucket. Draws must be for different buckets, and their policies
+// those of [New].
 func (l *Limiter) Take(draws []Draw) (refused *Draw) {
 	now := l.lock(draws)
 	for i := range draws {
@@ -77,7 +76,7 @@ func (l *Limiter) Take(draws []Draw) (refused *Draw) {
 	return refused
 }
 
-// Return puts units back that a call drew and did not use.
+// Return gives back the units of draws that were not used.
 func (l *Limiter) Return(draws []Draw) {
 	now := l.lock(draws)
 	for i := range draws {
@@ -89,7 +88,7 @@ func (l *Limiter) Return(draws []Draw) {
 	l.unlock(draws)
 }
 
-// Forget fills the bucket that a key has under a policy.
+// Forget resets the bucket of a key under a policy to full.
 func (l *Limiter) Forget(p *Policy, key Key) {
 	s := &l.shards[key.shard()]
 	s.mu.Lock()
@@ -130,8 +129,8 @@ func (l *Limiter) unlock(draws []Draw) {
 	}
 }
 
-// missing is the time until a bucket is full. A bucket that is asked for stays remembered, even by a call that is
-// refused: else a client could make the limiter forget its empty bucket by sending from many other addresses.
+// missing is the time until a bucket is full. Reading a bucket keeps it in memory, even for a refused call: else a client
+// could make the limiter drop its empty bucket by sending from many other addresses.
 func (s *shard) missing(bucket uint64, now int64) int64 {
 	fullAt, ok := s.young[bucket]
 	if !ok {

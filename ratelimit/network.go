@@ -5,16 +5,16 @@ import (
 	"net/netip"
 )
 
-// Layers limit clients by where they come from: a host, which is an IPv4 address or the /64 that one IPv6 subscriber
-// has, within the /48 that one site has (RFC 6177), within all there are. Each layer lets through a few times more than
-// the one below, so that the next layer limits a client with many addresses. An IPv4 address belongs to no site.
+// Layers limit clients by network: a host, which is an IPv4 address or an IPv6 /64; its site, an IPv6 /48 (RFC 6177); and all
+// clients together. Each layer allows a few times more than the one below, so that it limits a client with many addresses.
+// An IPv4 address belongs to no site.
 type Layers struct {
 	Host *Policy
-	Site *Policy // nil: hosts are not held together
-	All  *Policy // nil: nor are all clients
+	Site *Policy // nil: no limit
+	All  *Policy // nil: no limit
 }
 
-// Policies are those that are not nil.
+// Policies returns the policies that are not nil.
 func (y Layers) Policies() []*Policy {
 	var all []*Policy
 	for _, p := range []*Policy{y.Host, y.Site, y.All} {
@@ -25,7 +25,7 @@ func (y Layers) Policies() []*Policy {
 	return all
 }
 
-// Draws appends a draw on each layer for a client at the address.
+// Draws appends a draw on each layer for a client address.
 func (l *Limiter) Draws(draws []Draw, y Layers, client netip.Addr, count int) []Draw {
 	draws = append(draws, Draw{Policy: y.Host, Key: l.Network(Host(client)), Count: count})
 	if site, ok := Site(client); ok && y.Site != nil {
@@ -37,29 +37,29 @@ func (l *Limiter) Draws(draws []Draw, y Layers, client netip.Addr, count int) []
 	return draws
 }
 
-// Network is the key of a network.
+// Network returns the key of a network.
 func (l *Limiter) Network(p netip.Prefix) Key {
-	var b [18]byte // the first byte is none that a name begins with
+	var b [18]byte // begins with a zero byte, unlike names
 	address := p.Addr().As16()
 	b[1] = byte(p.Bits())
 	copy(b[2:], address[:])
 	return Key(maphash.Bytes(l.seed, b[:]))
 }
 
-// Host is the network of one client: an IPv4 address, or the /64 of an IPv6 address. Connections without
-// an address are one client.
+// Host is the network of one client: an IPv4 address, or the /64 of an IPv6 address. All connections without an address are
+// one client.
 func Host(a netip.Addr) netip.Prefix { return network(a, 64) }
 
-// Site is the /48 of an IPv6 address. Others have none.
+// Site is the /48 of an IPv6 address; ok is false for other addresses.
 func Site(a netip.Addr) (p netip.Prefix, ok bool) {
 	p = network(a, 48)
 	return p, p.IsValid() && p.Addr().Is6()
 }
 
-// Block is what one provider or hoster has at least: the /32 of an IPv6 address, or the /16 of an IPv4 address.
+// Block is a typical network of one provider: the /32 of an IPv6 address, or the /16 of an IPv4 address.
 func Block(a netip.Addr) netip.Prefix {
 	if a = a.Unmap(); a.Is4() {
-		p, _ := a.Prefix(16) // which is never too long
+		p, _ := a.Prefix(16) // cannot fail
 		return p
 	}
 	return network(a, 32)

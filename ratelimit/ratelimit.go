@@ -1,11 +1,11 @@
-// Package ratelimit is the limiter of requests: token buckets by client, and the header fields that describe them.
+// Package ratelimit limits requests by token buckets per client, and writes the RateLimit header fields.
 //
-// A [Policy] is a named quota. A [Limiter] keeps the buckets of any number of policies in memory, each bucket as the
-// time at which it is full again (the generic cell rate algorithm). A call draws from one bucket or from several, such
-// as those of its address, its network and everybody: from all of them or from none. A bucket that is kept elsewhere,
-// such as in a database, uses [Policy.Draw], which is the same arithmetic.
+// A [Policy] is a named quota. A [Limiter] holds the buckets of several policies in memory, each as the time at which it is
+// full again (the generic cell rate algorithm). A call draws from several buckets, such as those of its address, its network
+// and all clients: from all of them or from none. For a bucket in a database use [Policy.Draw], which has the same
+// arithmetic.
 //
-// Nothing here is ever unlimited by being zero: a quota that is not positive cannot be built.
+// Zero never means unlimited: a quota that is not positive panics.
 package ratelimit
 
 import (
@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// A Quota is the size of a token bucket and how fast it fills: Burst units at once, then Rate units in every Per.
+// A Quota is the size and rate of a token bucket: Burst units at once, then Rate units in every Per.
 type Quota struct {
 	Burst int
 	Rate  int
 	Per   time.Duration
 }
 
-// PerMinute is n at once, and n a minute.
+// PerMinute is a burst of n, and n a minute.
 func PerMinute(n int) Quota { return Quota{n, n, time.Minute} }
 
-// PerHour is n at once, and n an hour.
+// PerHour is a burst of n, and n an hour.
 func PerHour(n int) Quota { return Quota{n, n, time.Hour} }
 
-// PerDay is n at once, and n a day.
+// PerDay is a burst of n, and n a day.
 func PerDay(n int) Quota { return Quota{n, n, 24 * time.Hour} }
 
 // String is the quota in words: "60 a minute", "20 at once and 60 an hour".
@@ -50,22 +50,22 @@ func (q Quota) String() string {
 	return fmt.Sprintf("%d at once and %s", q.Burst, rate)
 }
 
-// A Policy is a named quota for one tier of clients. Where tiers differ, such as anonymous and signed-in callers, each
-// is a policy of its own, and they may share a name. Buckets of different policies are different buckets.
+// A Policy is a named quota for one tier of clients. Different tiers, such as anonymous and signed-in callers, are different
+// policies with separate buckets, and may share a name.
 type Policy struct {
 	name   string
 	quota  Quota
-	salt   uint64 // makes this policy's buckets of a key differ from those of other policies
+	salt   uint64 // separates the buckets of policies with the same key
 	burst  int64
-	every  int64    // nanoseconds in which one unit flows back
-	header []string // the RateLimit-Policy field of a call that draws on this policy alone
+	every  int64    // nanoseconds to refill one unit
+	header []string // the RateLimit-Policy field for this policy alone
 }
 
 // longestFill bounds the time in which an empty bucket fills, so that the arithmetic cannot overflow.
 const longestFill = 10 * 365 * 24 * time.Hour
 
-// NewPolicy returns a policy. It panics where a part of the quota is not positive or a bucket would take longer than ten
-// years to fill: a mistake in the wiring. The name must be a token that needs no escape in a quoted string.
+// NewPolicy returns a policy. It panics if a part of the quota is not positive or a bucket would take longer than ten years to
+// fill. The name must need no escaping in a quoted string.
 func NewPolicy(name string, q Quota) *Policy {
 	if q.Burst <= 0 || q.Rate <= 0 || q.Per <= 0 || int64(q.Per) < int64(q.Rate) {
 		panic(fmt.Sprintf("ratelimit: the quota of %s is not positive: %+v", name, q))
@@ -79,17 +79,17 @@ func NewPolicy(name string, q Quota) *Policy {
 	return p
 }
 
-// Name is the name in the header fields.
+// Name returns the name in the header fields.
 func (p *Policy) Name() string { return p.name }
 
-// Quota is what the policy was made of.
+// Quota returns the quota of the policy.
 func (p *Policy) Quota() Quota { return p.quota }
 
-// full is the time in which an empty bucket fills, in nanoseconds.
+// full is the nanoseconds in which an empty bucket fills.
 func (p *Policy) full() int64 { return p.every * p.burst }
 
-// Draw draws count units from a bucket that will be full again after the given time, all of them or none.
-// [Draw.Reset] of the result is the state of the bucket after the call.
+// Draw draws count units, all or none, from a bucket that is full again after untilFull. [Draw.Reset] of the result is the new
+// state of the bucket.
 func (p *Policy) Draw(untilFull time.Duration, count int) Draw {
 	d := Draw{Policy: p, Count: count, missing: max(0, int64(untilFull))}
 	if d.check(); d.wait == 0 {
@@ -98,7 +98,7 @@ func (p *Policy) Draw(untilFull time.Duration, count int) Draw {
 	return d
 }
 
-// A Draw is what one call takes from one bucket, and what came of it. A Count of zero only looks.
+// A Draw takes units from one bucket, and holds the result. A Count of zero only reads the bucket.
 type Draw struct {
 	Policy *Policy
 	Key    Key // whose bucket
@@ -106,12 +106,12 @@ type Draw struct {
 
 	bucket  uint64
 	missing int64 // nanoseconds until the bucket is full
-	wait    int64 // nanoseconds until enough is there; 0: there is
+	wait    int64 // nanoseconds until the draw would succeed; 0: it succeeded
 }
 
 func (d *Draw) cost() int64 { return int64(d.Count) * d.Policy.every }
 
-// check finds out how long to wait for the units.
+// check sets how long to wait for the units.
 func (d *Draw) check() {
 	d.wait = 0
 	switch {
@@ -124,24 +124,24 @@ func (d *Draw) check() {
 	}
 }
 
-// Refused reports whether too little is left in this bucket.
+// Refused reports whether the bucket has too little.
 func (d *Draw) Refused() bool { return d.wait > 0 }
 
-// Wait is the time until as much as was asked for is there again; zero for what was not refused.
+// Wait is the time until the draw would succeed; zero if it was not refused.
 func (d *Draw) Wait() time.Duration { return time.Duration(d.wait) }
 
-// Never reports whether the bucket never holds as much as was asked for, however long one waits.
+// Never reports whether the draw is larger than the whole bucket.
 func (d *Draw) Never() bool { return int64(d.Count) > d.Policy.burst }
 
-// Remaining is how many units are left.
+// Remaining is the number of units left.
 func (d *Draw) Remaining() int {
 	return int(max(0, (d.Policy.full()-d.missing)/d.Policy.every))
 }
 
-// Reset is the time until the whole quota is back.
+// Reset is the time until the bucket is full.
 func (d *Draw) Reset() time.Duration { return time.Duration(d.missing) }
 
-// Reason says in words why the draw was refused, and what to do about it.
+// Reason says why the draw was refused, and what the client can do.
 func (d *Draw) Reason() (detail, hint string) {
 	if d.Never() {
 		return fmt.Sprintf("this costs %d of the limit %q, which is %s", d.Count, d.Policy.name, d.Policy.quota), "ask for less at once"

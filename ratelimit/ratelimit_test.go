@@ -59,7 +59,7 @@ func TestBurstAndRateAreGivenApart(t *testing.T) {
 	})
 }
 
-// Layers: addresses of a /64 are one client, the networks of a /48 are held together, and so is everybody.
+// Layers: addresses of a /64 are one client, the networks of a /48 share a limit, and so do all clients.
 func TestLayersDrawAllOrNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,8 +164,7 @@ func TestReturnAndForget(t *testing.T) {
 	})
 }
 
-// A bucket must not be forgotten while it is not full, however many others come and go in that time, and however often
-// it refuses meanwhile.
+// The limiter must not drop a bucket that is not full, even with many other clients and refusals meanwhile.
 func TestBucketsAreRememberedAcrossTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +186,7 @@ func TestBucketsAreRememberedAcrossTurns(t *testing.T) {
 	})
 }
 
-// A flood of clients cannot make the limiter grow beyond its bound.
+// A flood of clients cannot make the limiter exceed its limit.
 func TestMemoryIsBounded(t *testing.T) {
 	p := ratelimit.NewPolicy("lookup", ratelimit.PerDay(1))
 	l := ratelimit.New(128<<10, time.Now, p)
@@ -302,7 +301,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// FuzzDraw holds the arithmetic against its promises, whatever the numbers.
+// FuzzDraw checks the invariants of the arithmetic.
 func FuzzDraw(f *testing.F) {
 	f.Add(20, 60, int64(time.Hour), int64(0), 1)
 	f.Add(1, 1<<30, int64(time.Minute), int64(1<<62), 1<<40)

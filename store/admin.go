@@ -18,7 +18,7 @@ func (l *lite) backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s exists", path)
 	}
-	// The copy gets its name when it is whole, so that a backup that was cut short is not taken for one.
+	// The copy gets its name when it is complete, so that a partial one is not taken for a backup.
 	partial := path + ".partial"
 	if err := os.Remove(partial); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -72,8 +72,8 @@ func syncDir(path string) error {
 
 func (l *lite) check(ctx context.Context) (Report, error) {
 	r := Report{Engine: SQLite, Settings: map[string]string{}, Warnings: []string{}, Problems: []string{}}
-	for _, look := range []func(context.Context, *Report) error{l.checkSettings, l.checkPages, l.checkReferences, l.checkSchema} {
-		err := look(ctx, &r)
+	for _, check := range []func(context.Context, *Report) error{l.checkSettings, l.checkPages, l.checkReferences, l.checkSchema} {
+		err := check(ctx, &r)
 		switch {
 		case isDamage(err):
 			r.Problems = append(r.Problems, err.Error())
@@ -121,7 +121,7 @@ func (p *pg) backup(context.Context, string) error {
 	return errors.New("a PostgreSQL database is backed up by its own tools: use pg_dump, or continuous archiving")
 }
 
-// pgWanted are the server's settings without which a commit may be lost.
+// pgWanted are the server settings that durability needs.
 var pgWanted = []struct{ name, want string }{
 	{"fsync", "on"},
 	{"full_page_writes", "on"},
@@ -145,7 +145,7 @@ func (p *pg) check(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// checkSetting notes a setting, and adds a warning when it is not the one wanted.
+// checkSetting reports a setting, with a warning if it is not the wanted one.
 func (r *Report) checkSetting(ctx context.Context, db *sql.DB, query, name, want string) error {
 	var got string
 	if err := db.QueryRowContext(ctx, query).Scan(&got); err != nil {
@@ -158,7 +158,7 @@ func (r *Report) checkSetting(ctx context.Context, db *sql.DB, query, name, want
 	return nil
 }
 
-// checkSchema notes the schema, and adds a problem when it is not the one that this program has.
+// checkSchema reports the schema version, with a problem if it is not this program's.
 func (r *Report) checkSchema(ctx context.Context, db *sql.DB) (err error) {
 	if r.Schema, r.Wanted, err = versions(ctx, db, r.Engine); err != nil {
 		return err

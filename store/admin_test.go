@@ -231,7 +231,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
-func TestIDsSortInTheirOrder(t *testing.T) {
+func TestIDsSortByTime(t *testing.T) {
 	t.Parallel()
 	var last string
 	for range 10_000 {

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Bounds of one batch, so that its first member does not wait for ever for its commit.
+// Limits of one batch, so that its first member does not wait long for the commit.
 const (
 	batchMembers = 256
 	batchTime    = 20 * time.Millisecond
 )
 
-// A writer is the one connection that writes, and the queue before it. Transactions that queue up while
-// another runs or while a commit waits for the disk join one SQLite transaction, a savepoint each, and
-// share its commit: one fsync for all of them. Each runs in its caller's goroutine, which holds the turn.
+// A writer is the only connection that writes, with its queue (group commit). Transactions that queue up while another runs
+// or while a commit waits for the disk join one SQLite transaction, with a savepoint each, and share its commit: one fsync
+// for all of them. Each runs in its caller's goroutine, which holds the turn.
 //
-// A member that fails undoes its own savepoint only. When the commit fails, it fails for all.
+// A member that fails rolls back only its own savepoint. If the commit fails, it fails for all.
 type writer struct {
 	open  func(context.Context) (*liteConn, error)
 	limit time.Duration // after which a batch takes no more members
 
-	mu      sync.Mutex // guards what follows, down to the blank line
-	busy    bool       // someone has the turn
+	mu      sync.Mutex // guards busy, closed and waiting
+	busy    bool       // a caller has the turn
 	closed  bool
-	waiting list.List // of chan struct{}, closed when the turn is theirs
+	waiting list.List // of chan struct{}, closed to pass the turn
 
 	conn  *liteConn // used by who has the turn; nil: to be opened
 	batch *batch    // the one that is open; nil: none
@@ -37,7 +37,7 @@ type writer struct {
 type batch struct {
 	members int
 	began   time.Time
-	err     error         // set before done is closed: nothing was kept
+	err     error         // set before done is closed: it was rolled back
 	done    chan struct{} // closed after the commit
 }
 
@@ -52,10 +52,10 @@ func (w *writer) do(ctx context.Context, fn func(Tx) error) error {
 		return err
 	}
 	err = w.run(b, fn)
-	culprit := b.err != nil && err != nil // its own failure took the batch along
+	culprit := b.err != nil && err != nil // its own failure rolled back the batch
 	w.leave()
 	<-b.done
-	if b.err != nil && !culprit { // what fn saw never was, its refusal included
+	if b.err != nil && !culprit { // rolled back: any result of fn is void
 		return b.err
 	}
 	return err
@@ -116,8 +116,8 @@ func (w *writer) join(ctx context.Context) (*batch, error) {
 	return w.batch, nil
 }
 
-// run calls fn inside a savepoint. When fn does not return, by a panic or by [runtime.Goexit], its
-// changes are undone and the turn goes to the next before the goroutine unwinds further.
+// run calls fn inside a savepoint. If fn does not return, by a panic or by [runtime.Goexit], run rolls back its changes and
+// passes the turn on before the goroutine unwinds further.
 func (w *writer) run(b *batch, fn func(Tx) error) error {
 	if err := w.conn.control("SAVEPOINT member"); err != nil {
 		b.err = errors.Join(errLost, err)
@@ -144,8 +144,8 @@ func (w *writer) run(b *batch, fn func(Tx) error) error {
 	return nil
 }
 
-// undo takes back the changes of one member. Some failures, such as a full disk, make SQLite undo the
-// whole transaction; then the savepoint is gone, and the batch with it.
+// undo rolls back the changes of one member. On some failures, such as a full disk, SQLite rolls back the whole transaction;
+// then the batch has failed.
 func (w *writer) undo(b *batch) {
 	err := w.conn.control("ROLLBACK TO member")
 	if err == nil {
@@ -156,8 +156,7 @@ func (w *writer) undo(b *batch) {
 	}
 }
 
-// leave hands the turn to the next in the queue. Unless that one may join the open batch, the batch is
-// committed first.
+// leave passes the turn to the next in the queue. Unless that one may join the open batch, it commits the batch first.
 func (w *writer) leave() {
 	w.mu.Lock()
 	b := w.batch
@@ -187,8 +186,8 @@ func (w *writer) next() {
 	close(w.waiting.Remove(first).(chan struct{}))
 }
 
-// commit ends the transaction of the batch. After a failure the connection is in a state that is not
-// worth guessing at, so the next batch gets another; closing it rolls back.
+// commit ends the transaction of the batch. After a failure the state of the connection is unknown, so it is closed, which
+// rolls back, and the next batch opens another.
 func (w *writer) commit(b *batch) {
 	if b.err == nil {
 		if err := w.conn.control("COMMIT"); err != nil {

@@ -57,7 +57,7 @@ func ids(t *testing.T, db *DB) (all []string) {
 	return all
 }
 
-// queued waits until n callers stand before the writer.
+// queued waits until n callers are in the writer's queue.
 func (w *writer) queued(t *testing.T, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -132,8 +132,8 @@ func TestQueuedTransactionsShareOneCommit(t *testing.T) {
 	}
 }
 
-// A full disk makes SQLite undo the whole transaction, members that did well included: they run again.
-func TestInnocentMembersOfALostBatchRunAgain(t *testing.T) {
+// On a full disk SQLite rolls back the whole transaction; the other members are retried.
+func TestMembersOfALostBatchAreRetried(t *testing.T) {
 	t.Parallel()
 	db, w := openTest(t)
 	ctx := t.Context()
@@ -160,7 +160,7 @@ func TestInnocentMembersOfALostBatchRunAgain(t *testing.T) {
 	wg.Go(func() {
 		culprit = db.Tx(ctx, func(tx Tx) error {
 			_, err := tx.Exec(ctx, `INSERT INTO things (id, body) VALUES ('culprit', hex(zeroblob(1000000)))`)
-			// What SQLite does by itself for some of these failures, made certain.
+			// SQLite rolls back by itself on some of these failures; the test always does.
 			w.conn.control("ROLLBACK")
 			return err
 		})
@@ -205,9 +205,9 @@ func TestFailedCommitIsUndone(t *testing.T) {
 	}
 }
 
-// Callers that give up at every possible moment neither block the queue nor leave a batch without commit,
-// and what Tx said is what is there.
-func TestGivingUpLeavesNothingBehind(t *testing.T) {
+// Callers that cancel at any moment neither block the queue nor leave a batch without commit, and the rows agree with the
+// results of Tx.
+func TestCancelledCallers(t *testing.T) {
 	t.Parallel()
 	db, _ := openTest(t)
 	var (

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Bucket keeps a token bucket for all processes of the database, as the time at which it is full again. It hands draw
-// that time, zero for a bucket that nobody has drawn from, and keeps what draw returns. Until the transaction ends, other
-// transactions wait with theirs for the same bucket: whoever needs several takes them in one order.
+// Bucket updates a token bucket that all processes of the database share, stored as the time at which it is full again. It
+// calls draw with that time, zero for an unused bucket, and stores the time that draw returns. The row is locked until the
+// transaction ends: use several buckets always in the same order.
 func Bucket(ctx context.Context, tx Tx, name string, draw func(fullAt time.Time) (time.Time, error)) error {
 	var micros int64
 	err := tx.QueryRow(ctx, `

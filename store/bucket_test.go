@@ -11,7 +11,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// Every draw of two handles on one database sees what those before it left.
+// Every draw of two handles on one database sees the draws before it.
 func TestBucketIsShared(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {

@@ -15,7 +15,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// crashVariable makes the test binary the victim of TestKilledProcessKeepsItsWord: its value is a directory
+// crashVariable makes the test binary the victim of TestKilledProcessLosesNoCommit: its value is a directory
 // or a database URL.
 const crashVariable = "NAMEWHARF_TEST_CRASH"
 
@@ -59,7 +59,7 @@ func writeUntilKilled(where string) {
 	wg.Wait()
 }
 
-func TestKilledProcessKeepsItsWord(t *testing.T) {
+func TestKilledProcessLosesNoCommit(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
 		db := storetest.Open(t, cfg)

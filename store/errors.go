@@ -10,13 +10,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrClosed is the failure of a call on a closed [DB].
+// ErrClosed is the error of a call on a closed [DB].
 var ErrClosed = errors.New("store: closed")
 
-// ErrNoStore is the failure of opening a store that is not there with [Config].Existing.
+// ErrNoStore is the error of [Open] with Config.Existing if there is no store.
 var ErrNoStore = errors.New("there is no store")
 
-// errLost ends the transactions of a batch that was rolled back through no fault of theirs.
+// errLost is the error of transactions whose batch was rolled back because of another member.
 var errLost = errors.New("store: batch rolled back")
 
 // IsUnique reports whether err says that a row with the same key exists.
@@ -37,8 +37,8 @@ func IsCheck(err error) bool {
 // IsNoRows reports whether err says that a query found nothing.
 func IsNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
-// IsRetryable reports whether err says that a transaction was undone only because of others at the same
-// time, so that it may succeed when it is run again. [DB.Tx] does that by itself.
+// IsRetryable reports whether err says that a transaction was rolled back only because of concurrent ones, so that a retry may
+// succeed. [DB.Tx] retries by itself.
 func IsRetryable(err error) bool {
 	if errors.Is(err, errLost) {
 		return true
@@ -54,7 +54,7 @@ func IsRetryable(err error) bool {
 	return false
 }
 
-// isDamage reports whether err says that a SQLite file is not what SQLite wrote.
+// isDamage reports whether err says that a SQLite file is damaged.
 func isDamage(err error) bool {
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (lite.Code()&0xff == sqlite3.SQLITE_CORRUPT || lite.Code()&0xff == sqlite3.SQLITE_NOTADB)

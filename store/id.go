@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// crockford is base32 whose alphabet is in the order of its values, so that texts sort as their bytes do.
+// crockford is base32 with an alphabet in ascending order, so that encoded texts sort as their bytes do.
 var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// NewID returns an unguessable id such as ord_06bq2k…: the prefix, and a version 7 UUID (RFC 9562,
-// section 5.7) in 26 lower-case characters. Within a process, later ids sort after earlier ones;
-// between processes they do to the millisecond. It is an address, not a secret: 62 of its bits are random.
+// NewID returns an id such as ord_06bq2k…: the prefix, and a version 7 UUID (RFC 9562, section 5.7) in 26 lower-case
+// characters. Within a process, later ids sort after earlier ones; between processes they do to the millisecond. It is not a
+// secret: only 62 of its bits are random.
 func NewID(prefix string) string {
 	id := uuid.Must(uuid.NewV7()) // fails only when the system has no randomness
 	return prefix + "_" + crockford.EncodeToString(id[:])
@@ -22,8 +22,8 @@ func NewID(prefix string) string {
 // idSize is the length of an id behind its prefix.
 const idSize = 26
 
-// IDAt returns the text that sorts before all ids with the prefix that [NewID] made at that time or later, by the clock of
-// the machine that made them, and behind those that it made before, to the millisecond.
+// IDAt returns the text that sorts before all ids that [NewID] made at that time or later, by its machine's clock, and after
+// those made before, to the millisecond.
 func IDAt(prefix string, at time.Time) string {
 	var id uuid.UUID
 	for i, ms := 5, max(0, at.UnixMilli()); i >= 0; i, ms = i-1, ms>>8 {
@@ -32,7 +32,7 @@ func IDAt(prefix string, at time.Time) string {
 	return prefix + "_" + crockford.EncodeToString(id[:])
 }
 
-// IDTime returns when an id with the prefix was made, to the millisecond; ok is false for what [NewID] does not make.
+// IDTime returns when an id with the prefix was made, to the millisecond; ok is false for an id that [NewID] does not make.
 func IDTime(prefix, id string) (at time.Time, ok bool) {
 	text, ok := strings.CutPrefix(id, prefix+"_")
 	if !ok || len(text) != idSize {

@@ -8,28 +8,27 @@ import (
 	"time"
 )
 
-// Times of leases. The work of a process that died is taken over within leaseTime + leasePoll.
+// Times of leases. Another process takes over the work of one that died within leaseTime + leasePoll.
 const (
-	leaseTime  = 6 * time.Second // a lease that is not renewed ends
+	leaseTime  = 6 * time.Second // after which a lease expires that is not renewed
 	leaseRenew = time.Second     // between two renewals
-	leaseSlack = time.Second     // work ends so much before its lease could be another's
-	leasePoll  = 2 * time.Second // between two looks whether work is due
+	leaseSlack = time.Second     // how long before the expiry of its lease work ends
+	leasePoll  = 2 * time.Second // between two polls for due work
 )
 
-// ErrLeaseLost is the cause with which the context of work ends when its lease could not be renewed in time.
+// ErrLeaseLost is the cause with which the context of work ends if its lease could not be renewed in time.
 var ErrLeaseLost = errors.New("store: the lease was lost")
 
 // Exclusively runs do while it holds the named lease, and reports whether it ran: of all callers with that name, in all
-// processes on the database, one runs at a time. While do runs the lease is renewed. When it cannot be, the context given
-// to do ends with the cause [ErrLeaseLost] before anybody else can take the lease; do must return then. A process that
-// died holds its lease for some seconds more. Leases go by one clock: that of the server with PostgreSQL, that of the
-// machine with SQLite.
+// processes on the database, one runs at a time. It renews the lease while do runs. If that fails, the context of do ends
+// with the cause [ErrLeaseLost] before another process can take the lease; do must then return. The lease of a process that
+// died expires after some seconds. Leases use one clock: that of the PostgreSQL server, or that of the machine with SQLite.
 func (db *DB) Exclusively(ctx context.Context, name string, do func(context.Context) error) (ran bool, err error) {
 	return db.exclusively(ctx, name, 0, func(time.Time) bool { return true }, do)
 }
 
-// exclusively is Exclusively for work that is wanted when it was due at a time. Once it is done without an error it is
-// due again after a while.
+// exclusively is Exclusively for work that runs if wanted accepts the time at which it was due. After success it is due again
+// after the time again.
 func (db *DB) exclusively(ctx context.Context, name string, again time.Duration, wanted func(due time.Time) bool, do func(context.Context) error) (ran bool, err error) {
 	l := &lease{db: db, name: name, owner: NewID(db.owner)}
 	until := time.Now().Add(leaseTime)
@@ -39,7 +38,7 @@ func (db *DB) exclusively(ctx context.Context, name string, again time.Duration,
 	work, end := context.WithCancelCause(ctx)
 	lost := time.AfterFunc(time.Until(until.Add(-leaseSlack)), func() { end(ErrLeaseLost) })
 	var renewing sync.WaitGroup
-	renewing.Go(func() { l.renewed(work, lost, end) })
+	renewing.Go(func() { l.keepRenewed(work, lost, end) })
 	returned := false
 	defer func() {
 		end(nil)
@@ -60,13 +59,13 @@ func (db *DB) exclusively(ctx context.Context, name string, again time.Duration,
 	return true, err
 }
 
-// A lease is one that this process holds, or tries to.
+// A lease is a lease that this process holds or tries to take.
 type lease struct {
 	db          *DB
 	name, owner string
 }
 
-// clock is the time that leases go by, in microseconds.
+// clock returns the time of the clock for leases, in microseconds.
 func (db *DB) clock(ctx context.Context, tx Tx) (now int64, err error) {
 	if db.Engine() != Postgres {
 		return Micros(db.Now()), nil
@@ -75,7 +74,7 @@ func (db *DB) clock(ctx context.Context, tx Tx) (now int64, err error) {
 	return now, err
 }
 
-// take takes the lease if it is free and its work wanted.
+// take takes the lease if it is free and wanted accepts its due time.
 func (l *lease) take(ctx context.Context, wanted func(due time.Time) bool) (held bool, err error) {
 	err = l.db.Tx(ctx, func(tx Tx) error {
 		held = false
@@ -108,8 +107,8 @@ func ignoreNoRows(err error) error {
 	return err
 }
 
-// renewed renews the lease until ctx ends. Lost ends the work unless it is put off.
-func (l *lease) renewed(ctx context.Context, lost *time.Timer, end context.CancelCauseFunc) {
+// keepRenewed renews the lease until ctx ends. Each renewal postpones lost, which ends the work.
+func (l *lease) keepRenewed(ctx context.Context, lost *time.Timer, end context.CancelCauseFunc) {
 	tick := time.NewTicker(leaseRenew)
 	defer tick.Stop()
 	for {
@@ -131,7 +130,7 @@ func (l *lease) renewed(ctx context.Context, lost *time.Timer, end context.Cance
 	}
 }
 
-// renew prolongs the lease, and reports whether it was still held.
+// renew extends the lease, and reports whether it was still held.
 func (l *lease) renew(ctx context.Context) (held bool, err error) {
 	err = l.db.Tx(ctx, func(tx Tx) error {
 		now, err := l.db.clock(ctx, tx)
@@ -146,7 +145,7 @@ func (l *lease) renew(ctx context.Context) (held bool, err error) {
 	return held, err
 }
 
-// release gives the lease back, if it is still held. Work that was done is due again after a while.
+// release releases the lease, if it is still held. Work that is done is due again after the time again, if that is not zero.
 func (l *lease) release(ctx context.Context, again time.Duration, done bool) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
@@ -168,10 +167,9 @@ func (l *lease) release(ctx context.Context, again time.Duration, done bool) err
 	return nil
 }
 
-// Regularly does work at intervals until ctx ends, in one of the processes on the database at a time, as
-// [DB.Exclusively] does: for the first time some seconds after the call, and from then on when the interval has passed
-// since it was last done, by whichever process. What do fails with is handed to failed, unless ctx has ended, and do is
-// called again after another interval.
+// Regularly calls do at intervals until ctx ends, in one of the processes on the database at a time, as [DB.Exclusively] does:
+// first some seconds after the call, then whenever the interval has passed since any process last did it. It passes errors
+// to failed, unless ctx has ended, and calls do again after another interval.
 func (db *DB) Regularly(ctx context.Context, name string, every time.Duration, do func(context.Context) error, failed func(error)) {
 	tick := time.NewTicker(min(leasePoll, every))
 	defer tick.Stop()
@@ -196,7 +194,7 @@ func (db *DB) Regularly(ctx context.Context, name string, every time.Duration, d
 	}
 }
 
-// whenDue does work if it is due, or at any rate. It looks before it writes: a look costs next to nothing.
+// whenDue does work if it is due, or anyway. It reads before it writes, since a read is cheap.
 func (db *DB) whenDue(ctx context.Context, name string, every time.Duration, anyway bool, do func(context.Context) error) (ran bool, err error) {
 	var now, due, expires int64
 	err = db.Read(ctx, func(tx Tx) (err error) {
@@ -206,7 +204,7 @@ func (db *DB) whenDue(ctx context.Context, name string, every time.Duration, any
 		return ignoreNoRows(tx.QueryRow(ctx, `SELECT due, expires FROM leases WHERE name = $1`, name).Scan(&due, &expires))
 	})
 	if err != nil {
-		return false, fmt.Errorf("look whether %s is due: %w", name, err)
+		return false, fmt.Errorf("read whether %s is due: %w", name, err)
 	}
 	if expires > now || due > now && !anyway {
 		return false, nil

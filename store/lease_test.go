@@ -18,7 +18,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// Work that takes longer than the interval at which it is wanted was begun by a second process while the first was at it.
+// A second process began work that took longer than its interval while the first was still doing it.
 func TestLongWorkIsDoneByOne(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
@@ -50,7 +50,7 @@ func TestLongWorkIsDoneByOne(t *testing.T) {
 	})
 }
 
-// Each interval's work is done once, by whichever of the processes; for the first time some seconds after the start.
+// Each interval's work is done once, by any of the processes; first some seconds after the start.
 func TestRegularly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestRegularly(t *testing.T) {
 	})
 }
 
-// A failure is told, and does not end the attempts.
+// A failure is reported, and does not end the attempts.
 func TestRegularlyGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestOneHoldsALease(t *testing.T) {
 	})
 }
 
-// On PostgreSQL processes run on many machines, whose clocks differ.
+// On PostgreSQL the processes run on machines whose clocks differ.
 func TestLeasesGoByTheServersClock(t *testing.T) {
 	t.Parallel()
 	url := storetest.Postgres(t)
@@ -224,7 +224,7 @@ func configOf(where string) store.Config {
 	return store.Config{Dir: where}
 }
 
-// The work of a process that is killed is taken over within ten seconds, and not before that.
+// Another process takes over the work of a killed one within ten seconds.
 func TestKilledHolderIsReplaced(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {

@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/store/migrations"
 )
 
-// up applies what is missing. The caller holds the engine's migration lock.
+// up applies the missing migrations. The caller holds the engine's migration lock.
 func up(ctx context.Context, db *sql.DB, e Engine) ([]int64, error) {
 	p, err := provider(db, e)
 	if err != nil {
@@ -59,7 +59,7 @@ func provider(db *sql.DB, e Engine) (*goose.Provider, error) {
 	return goose.NewProvider(dialect, db, engineFS{migrations.Files, e}, goose.WithDisableGlobalRegistry(true))
 }
 
-// engineFS shows the migrations of one engine: files for the other are left out.
+// engineFS is the migrations without the files for the other engine.
 type engineFS struct {
 	fs.FS
 	engine Engine

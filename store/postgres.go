@@ -15,10 +15,10 @@ import (
 // migrationLock is the key of the advisory lock that migrating processes take: "namewhar" in ASCII.
 const migrationLock int64 = 0x6e616d6577686172
 
-const pgConns = 16 // a process, unless Config.Conns says otherwise
+const pgConns = 16 // per process; the default of Config.Conns
 
-// pgSettings are the session's, unless the URL has its own: no statement, and no transaction left open by a
-// process that stalled, holds up the others for long.
+// pgSettings are session settings that the URL can override. They limit how long a statement, or the open transaction of a
+// stalled process, can block others.
 var pgSettings = map[string]string{
 	"application_name":                    "namewharf",
 	"statement_timeout":                   "30s",
@@ -71,12 +71,11 @@ func openPostgres(ctx context.Context, cfg Config) (*pg, error) {
 	return p, nil
 }
 
-// unreachable puts a failed connection into one line: pgx tells of every address and way that it tried,
-// a line each, and the last says enough.
+// unreachable describes a failed connection in one line: pgx lists every address that it tried, and the last line is enough.
 func unreachable(config *pgx.ConnConfig, err error) error {
 	text := err.Error()
 	text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-	return fmt.Errorf("PostgreSQL does not let us in, user %s, database %s: %s", config.User, config.Database, text)
+	return fmt.Errorf("cannot connect to PostgreSQL as user %s, database %s: %s", config.User, config.Database, text)
 }
 
 func (p *pg) name() Engine { return Postgres }
@@ -89,7 +88,7 @@ func (p *pg) read(ctx context.Context, fn func(Tx) error) error {
 	return p.run(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
 }
 
-// run is one transaction. A panic of fn rolls back and goes on.
+// run runs one transaction. A panic of fn rolls back and continues.
 func (p *pg) run(ctx context.Context, opts *sql.TxOptions, fn func(Tx) error) error {
 	tx, err := p.db.BeginTx(ctx, opts)
 	if err != nil {
@@ -109,7 +108,7 @@ func (p *pg) run(ctx context.Context, opts *sql.TxOptions, fn func(Tx) error) er
 	return nil
 }
 
-// closed turns the words of database/sql about a closed database into ours.
+// closed replaces the error of database/sql about a closed database by ErrClosed.
 func (p *pg) closed(err error) error {
 	if strings.Contains(err.Error(), "database is closed") {
 		return ErrClosed
@@ -118,7 +117,7 @@ func (p *pg) closed(err error) error {
 }
 
 func (p *pg) migrate(ctx context.Context) ([]int64, error) {
-	// Migrations may take longer than a statement of everyday work.
+	// Migrations may take longer than other statements.
 	config := p.config.Copy()
 	for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
 		delete(config.RuntimeParams, name)
@@ -129,7 +128,7 @@ func (p *pg) migrate(ctx context.Context) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() // and with it, in db.Close, the session that has the lock
+	defer conn.Close() // db.Close then ends the session, which releases the lock
 	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, migrationLock); err != nil {
 		return nil, fmt.Errorf("wait for the migration lock: %w", err)
 	}

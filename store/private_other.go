@@ -4,7 +4,7 @@ package store
 
 import "log/slog"
 
-// closeDir and closeFile do nothing where permissions are not those of Unix: what is made in a user's profile is the user's.
+// closeDir and closeFile do nothing without Unix permissions: files in a user's profile are private already.
 func closeDir(string, *slog.Logger) error { return nil }
 
 func closeFile(string) error { return nil }

@@ -33,7 +33,7 @@ func modes(t *testing.T, dir string) map[string]os.FileMode {
 	return all
 }
 
-// The lock file used to have the mode that the umask left, and the directory whatever it had before.
+// The lock file had the mode of the umask, and the directory kept its mode.
 func TestStoreIsPrivate(t *testing.T) {
 	// Not parallel: the umask belongs to the process.
 	old := syscall.Umask(0)
@@ -80,7 +80,7 @@ func TestStoreIsPrivate(t *testing.T) {
 	open()
 }
 
-// A directory that is not for a store is not taken from those who use it.
+// The mode of a directory that is not only for a store does not change.
 func TestDirectoryOfOthers(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(dir string) error{

@@ -12,18 +12,17 @@ import (
 	"syscall"
 )
 
-const ofOthers fs.FileMode = 0o077 // permissions of everybody but the owner
+const ofOthers fs.FileMode = 0o077 // permissions of group and others
 
-// closeDir makes a directory that is ours one that nobody else may read, and says so in the log. It refuses a directory of
-// somebody else that others may read, and one that is not there for a store alone: to close that would take it from those
-// who use it.
+// closeDir removes the permissions of others from a directory of this user, and logs that. If others may read it, it refuses a
+// directory of another user, and one with other content than a store, which others may need.
 func closeDir(dir string, log *slog.Logger) error {
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode()&ofOthers == 0 {
 		return err
 	}
 	if !ours(info) {
-		return fmt.Errorf("others may read directory %s, which does not belong to this user: its owner can change that by chmod 700", dir)
+		return fmt.Errorf("others may read directory %s, which belongs to another user: its owner must chmod 700 it", dir)
 	}
 	shared := info.Mode()&fs.ModeSticky != 0
 	if _, err := os.Stat(filepath.Join(dir, liteFile)); err != nil && !shared {
@@ -32,12 +31,12 @@ func closeDir(dir string, log *slog.Logger) error {
 		}
 	}
 	if shared {
-		return fmt.Errorf("others may read directory %s, and it is not there for a store alone: name a directory of its own, or close it by chmod 700", dir)
+		return fmt.Errorf("others may read directory %s, which is not only for a store: use another directory, or chmod 700 it", dir)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
-	log.Warn("others could read the data directory; it is closed to them now", "directory", dir, "mode_before", fmt.Sprintf("%#04o", info.Mode().Perm()))
+	log.Warn("others could read the data directory; their permissions were removed", "directory", dir, "mode_before", fmt.Sprintf("%#04o", info.Mode().Perm()))
 	return nil
 }
 
@@ -51,8 +50,8 @@ func holdsDirectories(dir string) (bool, error) {
 	return false, err
 }
 
-// closeFile makes a file that is ours and that is there one that only we may read. One that is somebody else's stands in a
-// directory that nobody else may read.
+// closeFile removes the permissions of others from a file of this user, if it exists. The directory protects a file of another
+// user.
 func closeFile(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

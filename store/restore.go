@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// ErrStoreExists is returned by [Restore] where there is a store that it was not told to replace.
+// ErrStoreExists is the error of [Restore] if there is a store and Overwrite is not set.
 var ErrStoreExists = errors.New("there is a store")
 
-// RestoreConfig says what [Restore] makes of what.
+// RestoreConfig configures [Restore].
 type RestoreConfig struct {
 	Backup    string           // file of [DB.Backup]
 	Dir       string           // directory of the embedded store, created with mode 0700
-	Overwrite bool             // replace the store that is there
+	Overwrite bool             // replace an existing store
 	Now       func() time.Time // nil: time.Now
 	Logger    *slog.Logger     // nil: nothing is logged
 }
 
-// A Restored says what [Restore] did.
+// A Restored is the result of [Restore].
 type Restored struct {
-	Schema   int64  // version of the backup's schema, which the next [Open] brings up to date
-	Replaced string // where the file of the store that was there is now; empty: there was none
+	Schema   int64  // version of the backup's schema, which the next [Open] migrates
+	Replaced string // new name of the replaced store's file; empty: there was none
 }
 
-// Restore makes the embedded store from a backup. The backup is read from end to end before anything is changed: it fails
-// on one that is damaged, is no store, or is newer than this program. It fails with [ErrStoreExists] where there is a store
-// and Overwrite is not set, and where a program has that store open. The store that was there is renamed, not removed.
+// Restore creates the embedded store from a backup. It first reads the whole backup, and fails if it is damaged, not a store,
+// or newer than this program. It fails with [ErrStoreExists] if there is a store and Overwrite is not set, and it fails if a
+// program has that store open. It renames the existing store, and does not remove it.
 func Restore(ctx context.Context, cfg RestoreConfig) (Restored, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -86,7 +86,7 @@ func Restore(ctx context.Context, cfg RestoreConfig) (Restored, error) {
 	return done, syncDir(dir)
 }
 
-// checkBackup reads a backup from end to end and returns the version of its schema.
+// checkBackup reads a whole backup and returns its schema version.
 func checkBackup(ctx context.Context, path string) (schema int64, err error) {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return 0, errors.New("it is the file of a store in use, not a backup: there is a -wal beside it")
@@ -111,8 +111,8 @@ func checkBackup(ctx context.Context, path string) (schema int64, err error) {
 	return schema, nil
 }
 
-// release takes the log of the store into its file and makes sure that no program has it open, which keeps the journal in
-// its mode. A store that is damaged is left as it is.
+// release writes the log of the store into its file and fails if a program has the store open, which prevents a change of the
+// journal mode. It does not change a damaged store.
 func (l *lite) release(ctx context.Context) error {
 	db, err := liteDB(l.path(), url.Values{"_pragma": {"busy_timeout(0)"}})
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *lite) release(ctx context.Context) error {
 	return err
 }
 
-// moveAside renames the file of a store, with its log where there is one.
+// moveAside renames the file of a store, with its log if there is one.
 func moveAside(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("%s exists", to)
@@ -146,7 +146,7 @@ func moveAside(from, to string) error {
 	return nil
 }
 
-// copyFile copies a file to a new one that only its owner reads, and onto the disk.
+// copyFile copies a file to a new one with mode 0600, and syncs it.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// backedUp is a backup of a store that holds a row, and the directory of that store, which is closed.
+// backedUp returns a backup of a store with a row, and the directory of the closed store.
 func backedUp(t *testing.T) (backup, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "data")
@@ -32,7 +32,7 @@ func openDir(t *testing.T, dir string) *store.DB {
 	return db
 }
 
-// leased writes a row that tells a store from others.
+// leased writes a row that identifies a store.
 func leased(t *testing.T, db *store.DB, name string) {
 	t.Helper()
 	if err := db.Tx(t.Context(), func(tx store.Tx) error {
@@ -43,7 +43,7 @@ func leased(t *testing.T, db *store.DB, name string) {
 	}
 }
 
-// names are the rows that leased wrote to the store of a directory.
+// names returns the rows of leased in the store of a directory.
 func names(t *testing.T, dir string) (all string) {
 	t.Helper()
 	db := openDir(t, dir)
@@ -70,7 +70,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("the file: %v, %v; want that only its owner reads it", info.Mode(), err)
 	}
 
-	// Over a store: not unless told, not while it is in use, and what was there is kept.
+	// Over a store: only with Overwrite, not while it is in use, and the old store is kept.
 	if _, err := store.Restore(t.Context(), store.RestoreConfig{Backup: backup, Dir: dir}); !errors.Is(err, store.ErrStoreExists) {
 		t.Errorf("over a store: got %v, want %v", err, store.ErrStoreExists)
 	}
@@ -102,7 +102,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A store that is damaged is what backups are for.
+// A backup replaces a damaged store.
 func TestRestoreOverDamage(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t)
@@ -117,7 +117,7 @@ func TestRestoreOverDamage(t *testing.T) {
 	}
 }
 
-// What is no backup changes nothing.
+// An invalid backup changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	backup, dir := backedUp(t)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Collect runs a query and returns what scan makes of each row. The slice is empty, not nil, where there are none.
-// Scan reads the row that it is called for, with rows.Scan.
+// Collect runs a query and returns the results of scan for each row; without rows, an empty slice, not nil. scan reads the
+// current row with rows.Scan.
 func Collect[T any](ctx context.Context, tx Tx, scan func(rows *sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	all := []T{}
 	err := Each(ctx, tx, func(rows *sql.Rows) error {
@@ -21,8 +21,8 @@ func Collect[T any](ctx context.Context, tx Tx, scan func(rows *sql.Rows) (T, er
 	return all, nil
 }
 
-// Each runs a query and calls read for each row, until read fails. Read scans the row with rows.Scan; whatever it
-// scans into [sql.RawBytes] is valid until it returns.
+// Each runs a query and calls read for each row, until read fails. read reads the row with rows.Scan; [sql.RawBytes] are valid
+// until it returns.
 func Each(ctx context.Context, tx Tx, read func(rows *sql.Rows) error, query string, args ...any) error {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -37,13 +37,13 @@ func Each(ctx context.Context, tx Tx, read func(rows *sql.Rows) error, query str
 	return rows.Err()
 }
 
-// ScanOne reads the only column of a row, as the scan function of [Collect].
+// ScanOne reads a row with one column, for [Collect].
 func ScanOne[T any](rows *sql.Rows) (value T, err error) {
 	err = rows.Scan(&value)
 	return value, err
 }
 
-// Binds is the text "$first, $first+1, …" with n placeholders, for a list of values in a statement.
+// Binds returns "$first, $first+1, …" with n placeholders, for a list of values in a statement.
 func Binds(first, n int) string {
 	b := make([]byte, 0, 6*n)
 	for i := range n {

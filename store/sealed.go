@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Sealed says where a package keeps what a [Sealer] has sealed, so that it can be counted by its key and sealed anew.
-// An empty value is no sealed one.
+// Sealed names a column with values that a [Sealer] has encrypted, to count them by key and encrypt them again with another
+// key. Empty values are not encrypted.
 type Sealed struct {
 	Table, Column string
 	Key           []string               // the columns of the primary key
-	Context       func(key []any) []byte // that of the value in a row; its parts are texts and int64s
+	Context       func(key []any) []byte // the context of the value in the row with the key, whose parts are texts and int64s
 }
 
-// Count tells of how many rows the value begins with each head of a length, as bytes in a string.
+// Count counts the rows by the first head bytes of the value, which identify the key; the bytes are in a string.
 func (s Sealed) Count(ctx context.Context, db *DB, head int) (map[string]int, error) {
 	var counts map[string]int
 	err := db.Read(ctx, func(tx Tx) error {
@@ -32,17 +32,17 @@ func (s Sealed) Count(ctx context.Context, db *DB, head int) (map[string]int, er
 			s.Column, head, s.Table))
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count what is sealed in %s: %w", s.Table, err)
+		return nil, fmt.Errorf("count encrypted values in %s: %w", s.Table, err)
 	}
 	return counts, nil
 }
 
-// resealAtOnce is how many rows a transaction of Reseal takes, so that others need not wait.
-const resealAtOnce = 100
+// resealBatch is how many rows a transaction of Reseal changes, so that others need not wait long.
+const resealBatch = 100
 
-// Reseal opens and seals again every value that does not begin with the head, in small transactions beside whatever
-// else happens to the rows: a value that is changed meanwhile stays as it is then. Begun again after an interruption it
-// goes on with what is left. It returns how many rows it has sealed, and how many it could not open.
+// Reseal decrypts every value that does not begin with head and encrypts it again, in small transactions. It does not
+// overwrite a value that changes meanwhile. After an interruption, another call continues with the rest. It returns how many
+// rows it has encrypted, and how many it could not decrypt.
 func (s Sealed) Reseal(ctx context.Context, db *DB, keys Sealer, head []byte) (sealed, unopened int, err error) {
 	var after []any
 	for {
@@ -53,7 +53,7 @@ func (s Sealed) Reseal(ctx context.Context, db *DB, keys Sealer, head []byte) (s
 			return err
 		})
 		if err != nil {
-			return sealed, unopened, fmt.Errorf("seal %s anew: %w", s.Table, err)
+			return sealed, unopened, fmt.Errorf("encrypt %s again: %w", s.Table, err)
 		}
 		sealed, unopened = sealed+n, unopened+bad
 		if last == nil {
@@ -63,7 +63,7 @@ func (s Sealed) Reseal(ctx context.Context, db *DB, keys Sealer, head []byte) (s
 	}
 }
 
-// resealSome is Reseal of the next rows after a key, from the first on where that is nil. Last is nil at the end.
+// resealSome is Reseal of the next rows after a key, or of the first rows if that is nil. last is nil at the end.
 func (s Sealed) resealSome(ctx context.Context, tx Tx, keys Sealer, head []byte, after []any) (last []any, sealed, unopened int, err error) {
 	rows, err := s.next(ctx, tx, head, after)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s Sealed) resealSome(ctx context.Context, tx Tx, keys Sealer, head []byte,
 		}
 		sealed += int(n)
 	}
-	if len(rows) < resealAtOnce {
+	if len(rows) < resealBatch {
 		return nil, sealed, unopened, nil
 	}
 	return rows[len(rows)-1].key, sealed, unopened, nil
@@ -111,10 +111,10 @@ func (s Sealed) next(ctx context.Context, tx Tx, head []byte, after []any) ([]se
 		return r, err
 	}
 	return Collect(ctx, tx, scan, fmt.Sprintf(`SELECT %[1]s, %[2]s FROM %[3]s WHERE length(%[2]s) > 0 AND substr(%[2]s, 1, %[4]d) <> $1 AND %[5]s ORDER BY %[1]s LIMIT %[6]d`,
-		strings.Join(s.Key, ", "), s.Column, s.Table, len(head), from, resealAtOnce), append([]any{head}, after...)...)
+		strings.Join(s.Key, ", "), s.Column, s.Table, len(head), from, resealBatch), append([]any{head}, after...)...)
 }
 
-// match compares the key with parameters from the number on.
+// match is the condition that compares the key with the binds from from on.
 func (s Sealed) match(operator string, from int) string {
 	return fmt.Sprintf("(%s) %s (%s)", strings.Join(s.Key, ", "), operator, Binds(from, len(s.Key)))
 }

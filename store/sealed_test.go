@@ -12,7 +12,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// A changing sealer seals as the first and opens what any of them sealed. It may stop in the middle.
+// A changing sealer encrypts with the first sealer and decrypts with any. It may stop in the middle.
 type changing struct {
 	all   []labeller
 	opens int // after which stop is called
@@ -33,7 +33,7 @@ func (c *changing) Open(sealed, context []byte) ([]byte, error) {
 	return nil, errors.New("sealed by none of these")
 }
 
-// Rows are sealed anew while others write them, and an interruption loses nothing.
+// Rows are encrypted again during concurrent writes, and an interruption loses nothing.
 func TestResealGoesOnWhereItWasInterrupted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// A Sealer encrypts what the database must not show, with a key that stands outside it. The context is not secret; what
-// was sealed opens with the same one only.
+// A Sealer encrypts secrets in the database, with a key that is not in the database. The context is associated data: it is
+// not secret, and decryption needs the same one.
 type Sealer interface {
 	Seal(plain, context []byte) []byte
-	// Open fails for what was not sealed by this Sealer in this context.
+	// Open fails if the value was not sealed with this key and context.
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// secretSize is the length of a secret in bytes: as many as the block of SHA-256 takes to be of full strength.
+// secretSize is the length of a secret in bytes, the output size of SHA-256.
 const secretSize = 32
 
-// Secret returns random bytes that stay the same for the name in this database: made when they are first asked for,
-// shared by all processes, and sealed in the database. They protect what is handed out and comes back, such as page
-// cursors, from being forged. It fails where the Sealer lacks the key of the process that made them.
+// Secret returns random bytes for the name, which all processes on the database share: the first call creates them and stores
+// them encrypted. They protect values that clients return, such as page cursors, from forgery. It fails if keys lacks the key
+// with which they are encrypted.
 func (db *DB) Secret(ctx context.Context, name string, keys Sealer) ([]byte, error) {
 	fresh := make([]byte, secretSize)
 	rand.Read(fresh)
@@ -34,7 +34,7 @@ func (db *DB) Secret(ctx context.Context, name string, keys Sealer) ([]byte, err
 		if err := tx.QueryRow(ctx, `SELECT value FROM secrets WHERE name = $1`, name).Scan(&value); err != nil {
 			return err
 		}
-		if len(value) == secretSize { // in clear, by a version that sealed none; what is sealed is longer
+		if len(value) == secretSize { // in clear, by an earlier version; an encrypted one is longer
 			secret = value
 			_, err := tx.Exec(ctx, `UPDATE secrets SET value = $2 WHERE name = $1`, name, keys.Seal(value, where))
 			return err
@@ -50,7 +50,7 @@ func (db *DB) Secret(ctx context.Context, name string, keys Sealer) ([]byte, err
 
 func secretContext(name string) []byte { return []byte("secret\n" + name) }
 
-// SealedSecrets are the secrets of [DB.Secret].
+// SealedSecrets returns the column with the secrets of [DB.Secret].
 func SealedSecrets() Sealed {
 	return Sealed{
 		Table: "secrets", Column: "value", Key: []string{"name"},

@@ -31,7 +31,7 @@ func TestSecretStaysTheSame(t *testing.T) {
 	})
 }
 
-// A secret stood in the database in clear: who read a backup could forge what it protects.
+// A secret was in the database in clear: a reader of a backup could forge cursors.
 func TestSecretsAreSealed(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -48,7 +48,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		}
 		fresh, err := db.Secret(t.Context(), "fresh", keys)
 		if value := stored("fresh"); err != nil || bytes.Contains(value, fresh) || len(value) == len(fresh) {
-			t.Errorf("a fresh one: %v, %x stands in the database as %x", err, fresh, value)
+			t.Errorf("a fresh one: %v, %x is in the database as %x", err, fresh, value)
 		}
 		before := bytes.Repeat([]byte{7}, 32)
 		err = db.Tx(t.Context(), func(tx store.Tx) error {
@@ -67,7 +67,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	})
 }
 
-// A labeller is a sealer that hides nothing from who knows how it turns bytes around.
+// A labeller is a Sealer without security that flips bytes.
 type labeller [1]byte
 
 func (l labeller) Seal(plain, context []byte) []byte {

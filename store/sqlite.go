@@ -25,21 +25,21 @@ const (
 	lockFile = "migrate.lock"
 )
 
-// Waits for other processes on the same store.
+// Limits of waiting for other processes on the same store.
 const (
 	busyTimeout = 10 * time.Second // for their write transactions
 	lockTimeout = time.Minute      // for their migration
 )
 
-// litePragmas are set on every connection and read back, since SQLite ignores what it does not like: a
-// network file system, for one, leaves journal_mode as it was.
+// litePragmas are set on every connection and read back, since SQLite ignores those that it cannot set, such as journal_mode
+// on a network file system.
 var litePragmas = []struct{ name, want string }{
 	{"busy_timeout", fmt.Sprint(busyTimeout.Milliseconds())},
 	{"journal_mode", "wal"},
 	{"synchronous", "2"}, // FULL: a commit is on the disk when it returns
 	{"foreign_keys", "1"},
 	{"trusted_schema", "0"},
-	{"journal_size_limit", fmt.Sprint(64 << 20)}, // the log shrinks to this after a long read held it back
+	{"journal_size_limit", fmt.Sprint(64 << 20)}, // to which the log shrinks after a long read
 	{"cache_size", "-8000"},                      // kB a connection
 }
 
@@ -47,7 +47,7 @@ var litePragmas = []struct{ name, want string }{
 type lite struct {
 	dir       string
 	temporary bool
-	db        *sql.DB // hands out connections, each of which stays with us
+	db        *sql.DB // opens connections, which are never returned to its pool
 	writer    *writer
 
 	readers  chan *liteConn // a slot for each reader; nil: not opened yet
@@ -101,7 +101,7 @@ func openSQLite(ctx context.Context, cfg Config) (_ *lite, err error) {
 func (l *lite) name() Engine { return SQLite }
 func (l *lite) path() string { return filepath.Join(l.dir, liteFile) }
 
-// shown is a directory as it was typed, and where that is.
+// shown is a directory as entered, and its absolute path.
 func shown(typed, dir string) string {
 	if typed == dir {
 		return dir
@@ -109,7 +109,7 @@ func shown(typed, dir string) string {
 	return typed + " (" + dir + ")"
 }
 
-// prepareDir makes the directory and, in it, the database file and the lock file, for nobody else to read: SQLite gives
+// prepareDir creates the directory and, in it, the database file and the lock file, readable only by the owner. SQLite gives
 // its log the mode of the database file.
 func prepareDir(dir string, log *slog.Logger) error {
 	err := os.MkdirAll(dir, 0o700)
@@ -159,7 +159,7 @@ func liteDB(path string, q url.Values) (*sql.DB, error) {
 	return sql.OpenDB(c), nil
 }
 
-// connect opens a connection of our own and makes sure of its pragmas.
+// connect opens a connection and checks its pragmas.
 func (l *lite) connect(ctx context.Context, readOnly bool) (*liteConn, error) {
 	sc, err := l.db.Conn(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (l *lite) connect(ctx context.Context, readOnly bool) (*liteConn, error) {
 			return nil, errors.Join(fmt.Errorf("pragma %s is %s, not %s; is the directory on a local disk?", p.name, got, p.want), c.close())
 		}
 	}
-	own := "PRAGMA temp_store = MEMORY" // what undoes a savepoint stays out of files: a third of the cost of a small transaction
+	own := "PRAGMA temp_store = MEMORY" // savepoint journals in memory save a third of the time of a small transaction
 	if readOnly {
 		own = "PRAGMA query_only = 1"
 	}
@@ -226,8 +226,8 @@ func (l *lite) read(ctx context.Context, fn func(Tx) error) error {
 	return s.end(fn(Tx{s}))
 }
 
-// lock keeps other processes from opening or migrating the same store until unlock is called. It is a
-// transaction on a database of its own, since a migration needs its own transactions on the real one.
+// lock prevents other processes from opening or migrating the same store until unlock is called. It is a transaction on
+// another database, since a migration needs its own transactions on the real one.
 func (l *lite) lock(ctx context.Context) (unlock func(), err error) {
 	q := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())}}
 	db, err := liteDB(filepath.Join(l.dir, lockFile), q)
@@ -271,7 +271,7 @@ func (l *lite) close() error {
 	return err
 }
 
-// statements is how many prepared statements a connection keeps; the least recently used go first.
+// statements is how many prepared statements a connection caches (LRU).
 const statements = 256
 
 // A liteConn is one SQLite connection with its prepared statements. One goroutine at a time uses it.
@@ -315,14 +315,13 @@ func (c *liteConn) QueryContext(ctx context.Context, query string, args ...any) 
 	return s.QueryContext(ctx, args...)
 }
 
-// control begins, divides or ends a transaction.
+// control runs a transaction control statement, such as BEGIN.
 func (c *liteConn) control(query string) error {
 	_, err := c.ExecContext(context.Background(), query)
 	return err
 }
 
-// close ends the connection itself, where [sql.Conn.Close] would keep it for others with its transaction
-// open; that is rolled back.
+// close closes the connection, which rolls back. [sql.Conn.Close] would return it to the pool with its transaction open.
 func (c *liteConn) close() error {
 	c.stmts.Purge()
 	err := c.conn.Raw(func(any) error { return driver.ErrBadConn })

@@ -1,13 +1,12 @@
-// Package store is the database underfoot: open, migrate, run transactions, and bear the few
-// differences between SQLite and PostgreSQL. It knows no table's meaning.
+// Package store opens and migrates the database, runs transactions and leases, and hides the few differences between SQLite
+// and PostgreSQL. It knows no table's meaning.
 //
-// The packages above keep one hand-written SQL text for both engines: $1 binds, RETURNING, ON CONFLICT,
-// times as BIGINT microseconds ([Micros]), money as BIGINT, ids as TEXT ([NewID]), bytes as BYTEA.
-// Transactions are serializable on both: SQLite runs one writer at a time and lets many small
-// transactions share one fsync, PostgreSQL refuses what would not serialize and [DB.Tx] runs it again.
+// Other packages write one SQL text for both engines: $1 binds, RETURNING, ON CONFLICT, times as BIGINT microseconds
+// ([Micros]), money as BIGINT, ids as TEXT ([NewID]), bytes as BYTEA. Transactions are serializable on both: SQLite runs one
+// writer at a time, with group commit; PostgreSQL refuses transactions that it cannot serialize, and [DB.Tx] retries them.
 //
-// One difference stays with who writes SQL: SQLite orders text by its bytes, and so does PostgreSQL when
-// the database is created with LOCALE 'C' or 'C.UTF-8', but not with a language's locale.
+// One difference remains: SQLite sorts text by bytes; PostgreSQL does so only in a database created with LOCALE 'C' or
+// 'C.UTF-8'.
 package store
 
 import (
@@ -35,8 +34,8 @@ type Config struct {
 	Temporary bool   // an embedded store in a temporary directory, removed by Close
 	Dir       string // directory of the embedded store, created with mode 0700
 
-	Existing  bool             // make none: fail with [ErrNoStore] where there is none yet
-	NoMigrate bool             // leave the schema as it is; for tools that look before they migrate
+	Existing  bool             // fail with [ErrNoStore] if there is no store, instead of creating one
+	NoMigrate bool             // do not migrate the schema
 	Conns     int              // most connections at once, readers for SQLite; 0: a default for the engine
 	Logger    *slog.Logger     // nil: nothing is logged
 	Now       func() time.Time // nil: time.Now
@@ -46,10 +45,10 @@ type Config struct {
 type DB struct {
 	cfg    Config
 	engine engine
-	owner  string // names this handle as holder of leases
+	owner  string // prefix of the owners of its leases
 }
 
-// engine is what SQLite and PostgreSQL do differently.
+// engine is the part that differs between SQLite and PostgreSQL.
 type engine interface {
 	name() Engine
 	write(ctx context.Context, fn func(Tx) error) error // one attempt
@@ -60,10 +59,9 @@ type engine interface {
 	close() error
 }
 
-// Open opens the database, makes sure that it keeps what it is told, and brings its schema up to date.
-// It fails with one clear sentence when the directory cannot be written, or others may read it and that
-// cannot be changed, the URL is wrong, the server cannot be reached, another process holds the store, or
-// the schema is newer than this program.
+// Open opens the database, checks the settings that durability needs, and migrates its schema. It fails, with one sentence,
+// if the directory cannot be written, or others may read it and that cannot be changed, the URL is wrong, the server cannot
+// be reached, another process is opening the store for long, or the schema is newer than this program.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -92,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return db, nil
 }
 
-// Engine is the software underneath.
+// Engine returns the database software.
 func (db *DB) Engine() Engine { return db.engine.name() }
 
 // Now is the clock given to [Open].
@@ -106,14 +104,13 @@ const (
 	longestWait = 100 * time.Millisecond
 )
 
-// Tx runs fn in a serializable read-write transaction: all that fn did is kept when Tx returns nil, and
-// nothing of it otherwise. What fn saw and wrote is durable when Tx returns.
+// Tx runs fn in a serializable read-write transaction. When Tx returns nil, the changes of fn are durable; otherwise they are
+// rolled back.
 //
-// An error of fn is returned as it is, after a rollback; a panic of fn rolls back and goes on. A statement
-// that fails ends the transaction, on both engines: fn can only return, so it says ON CONFLICT where it
-// expects one. Fn may run more than once, when the engine could not serialize it ([IsRetryable]), so it
-// must set, not add to, what it shares with the caller. It must be short, wait for nothing but the database,
-// and not call Tx. After the last attempt Tx returns the engine's error.
+// Tx returns an error of fn unchanged, after a rollback; a panic of fn rolls back and continues. A failed statement ends the
+// transaction, on both engines, so fn uses ON CONFLICT if it expects one. fn may run more than once, if the engine could not
+// serialize it ([IsRetryable]), so it must set, not add to, variables of the caller. It must be short, wait only for the
+// database, and not call Tx. After the last attempt Tx returns the engine's error.
 func (db *DB) Tx(ctx context.Context, fn func(Tx) error) error {
 	began, wait := time.Now(), firstWait
 	for attempt := 1; ; attempt++ {
@@ -130,15 +127,14 @@ func (db *DB) Tx(ctx context.Context, fn func(Tx) error) error {
 	}
 }
 
-// Read runs fn on a snapshot that nothing changes while fn looks at it. It never waits for a writer.
-// Fn runs once, may not write, and should be short: a snapshot held for long keeps SQLite from
-// reusing its log.
+// Read runs fn once in a read-only transaction on a snapshot. It never waits for a writer. fn should be short: a long snapshot
+// prevents SQLite from reusing its log.
 func (db *DB) Read(ctx context.Context, fn func(Tx) error) error {
 	return db.engine.read(ctx, fn)
 }
 
-// Migrate brings the schema up to date and returns the versions that were applied, none if it was.
-// Any number of processes may call it at once. It fails on a schema newer than this program.
+// Migrate migrates the schema and returns the applied versions, none if it was up to date. Any number of processes may call it
+// at once. It fails on a schema newer than this program.
 func (db *DB) Migrate(ctx context.Context) ([]int64, error) {
 	applied, err := db.engine.migrate(ctx)
 	if err != nil {
@@ -150,9 +146,8 @@ func (db *DB) Migrate(ctx context.Context) ([]int64, error) {
 	return applied, nil
 }
 
-// Backup writes a consistent copy of the embedded store to a file that does not exist yet, without
-// stopping writers; the copy is on the disk and checked when Backup returns. To restore it, put it as
-// namewharf.db into an empty directory. PostgreSQL has its own tools, and Backup names them.
+// Backup writes a consistent copy of the embedded store to a new file, without stopping writers. When Backup returns, the copy
+// is checked and on the disk. [Restore] restores it. For PostgreSQL it fails, and names PostgreSQL's own tools.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	if err := db.engine.backup(ctx, path); err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -160,8 +155,8 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// Check reads the whole database looking for damage and compares its schema and settings with what this
-// program needs. A problem found is a line in the report; the error is for a check that could not be done.
+// Check reads the whole database for damage and compares its schema and settings with those that this program needs. Problems
+// are lines of the report; it fails if the check could not be done.
 func (db *DB) Check(ctx context.Context) (Report, error) {
 	r, err := db.engine.check(ctx)
 	if err != nil {
@@ -176,12 +171,12 @@ type Report struct {
 	Version  string            `json:"version"`  // of the engine
 	Schema   int64             `json:"schema"`   // version of the schema in the database
 	Wanted   int64             `json:"wanted"`   // version of the schema that this program has
-	Settings map[string]string `json:"settings"` // those on which durability rests
-	Warnings []string          `json:"warnings"` // settings that risk what is stored
-	Problems []string          `json:"problems"` // damage, or a schema that does not fit; empty: all is well
+	Settings map[string]string `json:"settings"` // those that durability needs
+	Warnings []string          `json:"warnings"` // settings that risk data loss
+	Problems []string          `json:"problems"` // damage, or another schema; empty: none
 }
 
-// String is the report in lines for a terminal.
+// String formats the report for a terminal.
 func (r Report) String() string {
 	head := fmt.Sprintf("%s %s, schema %d: %d problems", r.Engine, r.Version, r.Schema, len(r.Problems))
 	all := []string{head}
@@ -194,7 +189,7 @@ func (r Report) String() string {
 	return strings.Join(all, "\n")
 }
 
-// Close waits for the transactions that run and closes the database. Later calls fail with [ErrClosed].
+// Close waits for running transactions and closes the database. Later calls fail with [ErrClosed].
 func (db *DB) Close() error {
 	if err := db.engine.close(); err != nil {
 		return fmt.Errorf("close store: %w", err)

@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// A Tx is a transaction in progress, handed to the function given to [DB.Tx] or [DB.Read] and of no use
-// after it. One goroutine at a time may use it, and rows must be read to their end or closed before the
-// next statement.
+// A Tx is a transaction in progress, valid only within the function given to [DB.Tx] or [DB.Read]. One goroutine at a time may
+// use it, and rows must be read to their end or closed before the next statement.
 type Tx struct{ s *session }
 
 // session is the state of one transaction.
 type session struct {
 	conn   querier
-	detach bool      // run statements to their end: interrupting a write would undo more than its own transaction
-	rows   *sql.Rows // of the last query; perhaps closed
+	detach bool      // ignore the end of contexts: interrupting a write would roll back the whole batch
+	rows   *sql.Rows // of the last query; may be closed
 	err    error     // of the first statement that failed
 	over   bool
 }
 
-// querier is a connection on which a transaction is open.
+// querier is a connection with an open transaction.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -30,7 +29,7 @@ type querier interface {
 var (
 	errOver    = errors.New("store: transaction used after its end")
 	errRows    = errors.New("store: statement while the rows of another are open")
-	errAborted = errors.New("store: transaction goes on after a failed statement")
+	errAborted = errors.New("store: statement after a failed statement of the same transaction")
 )
 
 // Exec runs a statement and returns the number of rows that it inserted, changed or deleted.
@@ -46,7 +45,7 @@ func (tx Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	return res.RowsAffected()
 }
 
-// Query runs a statement that returns rows. The caller closes them and looks at their Err.
+// Query runs a statement that returns rows. The caller closes them and checks their Err. See also [Collect] and [Each].
 func (tx Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	ctx, err := tx.s.ready(ctx)
 	if err != nil {
@@ -60,21 +59,20 @@ func (tx Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, e
 	return rows, nil
 }
 
-// QueryRow runs a statement of which the first row matters; [Row.Scan] tells how it went.
+// QueryRow runs a statement and returns its first row. [Row.Scan] returns its error.
 func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	rows, err := tx.Query(ctx, query, args...)
 	return Row{s: tx.s, rows: rows, err: err}
 }
 
-// A Row is the first row of a query, or the reason why there is none.
+// A Row is the first row of a query, or its error.
 type Row struct {
 	s    *session
 	rows *sql.Rows
 	err  error
 }
 
-// Scan copies the columns into dest. It fails with [sql.ErrNoRows] when there is no row, which does not end
-// the transaction.
+// Scan copies the columns into dest. It fails with [sql.ErrNoRows] if there is no row, which does not end the transaction.
 func (r Row) Scan(dest ...any) error {
 	if r.err != nil {
 		return r.err
@@ -96,7 +94,7 @@ func (r Row) Scan(dest ...any) error {
 	return nil
 }
 
-// ready tells whether a statement may run, and with which context.
+// ready checks that a statement may run, and returns its context.
 func (s *session) ready(ctx context.Context) (context.Context, error) {
 	switch {
 	case s.over:
@@ -125,8 +123,7 @@ func (s *session) fail(err error) error {
 	return err
 }
 
-// end forbids further use and returns the outcome: an error of the function first, else that of a
-// statement whose failure the function kept to itself.
+// end forbids further use and returns the error of the function, or else that of a failed statement that the function ignored.
 func (s *session) end(err error) error {
 	s.over = true
 	if s.rows != nil {
@@ -138,7 +135,7 @@ func (s *session) end(err error) error {
 	return s.err
 }
 
-// Micros is a time as it is stored: microseconds since 1970 in UTC, and 0 for the zero time.
+// Micros encodes a time for the database: microseconds since 1970 in UTC, and 0 for the zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -146,7 +143,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// Time is the time of stored microseconds in UTC, and the zero time for 0.
+// Time decodes stored microseconds to a time in UTC; 0 is the zero time.
 func Time(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}

@@ -262,7 +262,7 @@ func TestReadersAndWritersDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// Two handles stand for two processes on one store.
+// Two handles simulate two processes on one store.
 func TestConcurrentIncrementsAreAllCounted(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
@@ -301,7 +301,7 @@ func TestConcurrentIncrementsAreAllCounted(t *testing.T) {
 	})
 }
 
-// Two transactions that each read what the other writes cannot both go through as if alone.
+// Two transactions that each read what the other writes cannot both commit.
 func TestWriteSkewIsPrevented(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -14,7 +14,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// claim puts names into a portfolio and, if they are to be proven, their proofs into the DNS.
+// claim adds names to a portfolio and, if published is set, their proofs to the DNS.
 func (b *fixture) claim(t *testing.T, account string, published bool, names ...string) {
 	t.Helper()
 	for _, name := range named(names...) {
@@ -28,7 +28,7 @@ func (b *fixture) claim(t *testing.T, account string, published bool, names ...s
 	}
 }
 
-// price is what a portfolio says of a name's price, and whose offer the market shows at which.
+// price returns the price of a name in a portfolio, and the price that the market shows.
 func (b *fixture) price(t *testing.T, account, name string) (own, shown int64) {
 	t.Helper()
 	claims, _, err := b.List(t.Context(), account, fqdn.Name{}, 100)
@@ -40,8 +40,8 @@ func (b *fixture) price(t *testing.T, account, name string) (own, shown int64) {
 	return claims[at].Price.Cents, offer.PriceCents
 }
 
-// A name that somebody else had for sale used to be taken as an offer of one's own: list was ok, verify was ok, and the
-// market went on showing the other's.
+// A name that somebody else had for sale was taken as the account's own offer: list and verify succeeded, and the market
+// still showed the other offer.
 func TestANameThatIsListedAlready(t *testing.T) {
 	t.Parallel()
 	eachFixture(t, func(t *testing.T, b *fixture) {
@@ -97,7 +97,7 @@ func TestAnOfferThatCameTooLate(t *testing.T) {
 	})
 }
 
-// Every op is rehearsed on names in every state, then done: the outcomes are the same name by name.
+// A dry run of every op on names in every state has the same result for each name as the run.
 func TestDryRunsAgreeWithRuns(t *testing.T) {
 	t.Parallel()
 	eachFixture(t, func(t *testing.T, b *fixture) {

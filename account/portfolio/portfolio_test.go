@@ -284,7 +284,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// Whoever asks for very many names at once gets what was answered in time, and no more questions are under way than allowed.
+// A change of very many names returns the answers that came in time, and does not exceed the limit of concurrent queries.
 func TestVerifyIsBounded(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t, store.Config{Temporary: true})
@@ -300,8 +300,8 @@ func TestVerifyIsBounded(t *testing.T) {
 	}
 	b.wait = make(chan struct{})
 	var callers sync.WaitGroup
-	var told atomic.Int32
-	listening := op.WithEmitter(t.Context(), func(e op.Event) { told.Add(1) })
+	var emitted atomic.Int32
+	listening := op.WithEmitter(t.Context(), func(e op.Event) { emitted.Add(1) })
 	for range 3 {
 		callers.Go(func() {
 			errs, err := b.Apply(listening, "acc_1", portfolio.Change{Op: portfolio.Verify, Names: named(names...)})
@@ -315,8 +315,8 @@ func TestVerifyIsBounded(t *testing.T) {
 	}
 	close(b.wait)
 	callers.Wait()
-	if told.Load() < 300 {
-		t.Errorf("the callers were told of %d answers, want at least 300", told.Load())
+	if emitted.Load() < 300 {
+		t.Errorf("%d events were emitted, want at least 300", emitted.Load())
 	}
 	if most := b.busiest.Load(); most != 32 {
 		t.Errorf("%d questions were under way, want 32", most)

@@ -19,13 +19,13 @@ import (
 	"github.com/namewharf/namewharf/tools"
 )
 
-// described are the public operations with nothing behind them.
+// described returns the public operations without implementations.
 func described() *op.Set {
 	set := tools.New(tools.Config{Secret: make([]byte, 32), Now: time.Now})
 	return set
 }
 
-// serve runs a public API of the test's own.
+// serve serves h as a public API.
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -135,7 +135,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A redirect would carry the token to wherever it leads.
+// A redirect could send the token to another server.
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	elsewhere := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAnswersThatMakeNoSense(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(http.ResponseWriter){
 		"HTML":        func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") },
@@ -197,8 +197,8 @@ func TestAnAPIThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// An API that takes the request and never answers is given up after 15 seconds.
-func TestPatienceEnds(t *testing.T) {
+// A call to an API that never answers fails after 15 seconds.
+func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -229,13 +229,13 @@ func TestBaseURLs(t *testing.T) {
 	}
 }
 
-// vault is a transport that knows the token, or why there is none.
-type vault struct {
+// fakeTransport is a transport that adds the token, or fails.
+type fakeTransport struct {
 	token string
 	err   error
 }
 
-func (v vault) RoundTrip(r *http.Request) (*http.Response, error) {
+func (v fakeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
@@ -244,22 +244,22 @@ func (v vault) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(with)
 }
 
-func TestATransportKnowsTheToken(t *testing.T) {
+func TestTransportAddsTheToken(t *testing.T) {
 	t.Parallel()
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%q", r.Header.Get("Authorization")) })
 	ended := fault.New(fault.InvalidToken, "the sign-in has ended").WithHint("sign in again")
 	for _, test := range []struct {
-		name  string
-		vault vault
-		want  string
-		err   error
+		name          string
+		fakeTransport fakeTransport
+		want          string
+		err           error
 	}{
-		{"a token", vault{token: "tok"}, `"Bearer tok"`, nil},
-		{"a sign-in that has ended", vault{err: ended}, "", ended},
+		{"a token", fakeTransport{token: "tok"}, `"Bearer tok"`, nil},
+		{"a sign-in that has ended", fakeTransport{err: ended}, "", ended},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			api, err := apiclient.NewVia(base, test.vault)
+			api, err := apiclient.NewVia(base, test.fakeTransport)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,7 +269,7 @@ func TestATransportKnowsTheToken(t *testing.T) {
 			}
 		})
 	}
-	api, err := apiclient.NewVia(base, vault{err: errors.New("no route")})
+	api, err := apiclient.NewVia(base, fakeTransport{err: errors.New("no route")})
 	if err != nil {
 		t.Fatal(err)
 	}

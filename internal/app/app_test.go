@@ -50,7 +50,7 @@ func open(t *testing.T, cfg app.Config, dir string) *app.App {
 	return a
 }
 
-func TestTheDemoComesAndGoes(t *testing.T) {
+func TestDemo(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	a := open(t, config(t, "-demo"), filepath.Join(temp, "unused"))
@@ -83,7 +83,7 @@ func TestTheDemoComesAndGoes(t *testing.T) {
 	}
 }
 
-// Two programs, or one twice, on the same store: the samples are there once, and the secret is the same.
+// Two programs on the same store import the samples once, and share the secret.
 func TestTheStoreIsShared(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, at store.Config) {
@@ -100,7 +100,7 @@ func TestTheStoreIsShared(t *testing.T) {
 	})
 }
 
-// A registry of one's own with a certificate of one's own: ca_file stands beside the file that names it.
+// A registry file with its own certificate authority: ca_file is relative to the registry file.
 func TestARegistryOverTLS(t *testing.T) {
 	t.Parallel()
 	registry := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

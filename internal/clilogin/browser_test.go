@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// It is not parallel: what opens a browser is found by PATH.
+// It is not parallel: it changes PATH, by which the browser is found.
 func TestOpenBrowser(t *testing.T) {
 	name := map[string]string{"linux": "xdg-open", "darwin": "open"}[runtime.GOOS]
 	if name == "" {
-		t.Skip("no script can stand for what opens a browser here")
+		t.Skip("a script cannot replace the browser here")
 	}
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)

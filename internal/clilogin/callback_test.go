@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 		{"a code without the promised iss", true, url.Values{"code": {"c"}}, "", mixed},
 		{"an empty iss", false, url.Values{"code": {"c"}, "iss": {""}}, "", mixed},
 		{"another iss", true, url.Values{"code": {"c"}, "iss": {"https://evil.example"}}, "", mixed},
-		{"another iss that nobody promised", false, url.Values{"code": {"c"}, "iss": {"https://evil.example"}}, "", mixed},
+		{"another iss that was not promised", false, url.Values{"code": {"c"}, "iss": {"https://evil.example"}}, "", mixed},
 		{"an iss that looks alike", true, url.Values{"code": {"c"}, "iss": {issuer + "/"}}, "", mixed},
 		{"a refusal of wrong authorization server", true, url.Values{"error": {"access_denied"}, "iss": {"https://evil.example"}}, "", mixed},
 		{"no", true, url.Values{"error": {"access_denied"}, "iss": {issuer}}, "", "access was denied"},
@@ -79,8 +79,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Anybody on this computer, and any page in the browser, can send requests to the port. They change nothing.
-func TestStrangers(t *testing.T) {
+// Any program on this computer, and any page in the browser, can send requests to the port. They must change nothing.
+func TestForgedRequests(t *testing.T) {
 	t.Parallel()
 	d := startCallbackServer(t, true)
 	good := url.Values{"code": {"c"}, "iss": {issuer}, "state": {d.state}}.Encode()
@@ -148,8 +148,8 @@ func wantStrict(t *testing.T, h http.Header) {
 	}
 }
 
-// FuzzCallback tests the callback server with whatever a browser may be made to send: without the state nothing is taken,
-// and a code is taken only from the issuer.
+// FuzzCallback tests the callback server with forged requests: it accepts nothing without the state, and a code only from the
+// issuer.
 func FuzzCallback(f *testing.F) {
 	f.Add("/callback", "code=c&iss=https%3A%2F%2Fnames.example&state=s")
 	f.Add("/callback", "state=s&error=access_denied")

@@ -55,7 +55,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// wantPrivate checks that nobody else can read what is in dir, and that nothing was left over.
+// wantPrivate checks that only the owner can read the files in dir, and that there are no temporary files.
 func wantPrivate(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -79,7 +79,7 @@ func wantPrivate(t *testing.T, dir string) {
 	}
 }
 
-func TestADirectoryOpenToOthersIsClosed(t *testing.T) {
+func TestDirectoryIsMadePrivate(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	dir := filepath.Join(t.TempDir(), "sign-ins")
@@ -92,7 +92,7 @@ func TestADirectoryOpenToOthersIsClosed(t *testing.T) {
 	}
 }
 
-// The browser could not be opened, and the person goes to the printed URL with another.
+// If the browser cannot be opened, the user opens the printed URL.
 func TestNoBrowser(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -193,8 +193,8 @@ func TestRenewal(t *testing.T) {
 	wantPrivate(t, dir)
 }
 
-// A sign-in that ended at the other side is not followed by anonymous calls, but by a sentence that says what to do.
-func TestTheEnd(t *testing.T) {
+// After the server has ended the sign-in, calls are not anonymous: they fail, and say what to do.
+func TestEndedSignIn(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	dir := t.TempDir()
@@ -224,7 +224,7 @@ func TestTheEnd(t *testing.T) {
 	w.token(l)
 }
 
-// An authorization server that fails for a while costs nothing as long as the token is good.
+// A failing authorization server does not matter while the token is valid.
 func TestRenewalFailsForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -251,8 +251,8 @@ func TestRenewalFailsForAWhile(t *testing.T) {
 	}
 }
 
-// A caller who leaves in the middle of a renewal does not take the only good refresh token along.
-func TestACallerLeavesDuringRenewal(t *testing.T) {
+// A caller that cancels during a refresh does not lose the only valid refresh token.
+func TestCallerCancelsDuringRefresh(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	l := w.signedIn(t.TempDir())
@@ -269,7 +269,7 @@ func TestACallerLeavesDuringRenewal(t *testing.T) {
 	}
 }
 
-func TestTokenEndpointsThatMakeNoSense(t *testing.T) {
+func TestInvalidTokenResponses(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"no access token":      `{"token_type":"Bearer","expires_in":60,"refresh_token":"hush"}`,

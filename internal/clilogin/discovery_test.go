@@ -15,7 +15,7 @@ import (
 // object is a JSON object.
 type object map[string]any
 
-// A fakeServer is a protected resource and an authorization server that say what the test wants, over https.
+// A fakeServer is a protected resource and an authorization server with answers of the test, over https.
 type fakeServer struct {
 	*httptest.Server
 	mu       sync.Mutex

@@ -136,7 +136,7 @@ func (w *fixture) endpoint(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(recorded.Body.Bytes())
 }
 
-// authorize is the pages that ask the person, who answers at once.
+// authorize is the consent page, which answers at once.
 func (w *fixture) authorize(rw http.ResponseWriter, r *http.Request) {
 	decision, err := w.oauth.Authorize(r.Context(), oauthas.AuthorizeRequest{Params: r.URL.Query(), Session: ada})
 	if question, ok := decision.(oauthas.Consent); ok {
@@ -150,7 +150,7 @@ func (w *fixture) authorize(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, redirect.URL, http.StatusSeeOther)
 }
 
-// echo answers with who called and what was sent.
+// echo answers with the caller and the body of the request.
 func (w *fixture) echo(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	who := "nobody"
@@ -180,7 +180,7 @@ func (w *fixture) login(dir string, tweaks ...func(*Options)) *Login {
 	return l
 }
 
-// signedIn is a login where a person has signed in.
+// signedIn returns a login after a sign-in.
 func (w *fixture) signedIn(dir string) *Login {
 	w.Helper()
 	l := w.login(dir)
@@ -190,7 +190,7 @@ func (w *fixture) signedIn(dir string) *Login {
 	return l
 }
 
-// token is the access token, which must be good.
+// token returns the access token, which must be valid.
 func (w *fixture) token(l *Login) string {
 	w.Helper()
 	token, err := l.Token(w.Context())
@@ -203,14 +203,14 @@ func (w *fixture) token(l *Login) string {
 	return token
 }
 
-// A page is what the browser ends at.
+// A page is the last page of the browser.
 type page struct {
 	status int
 	header http.Header
 	text   string
 }
 
-// browse is a browser that follows where the URL leads.
+// browse is a browser that opens the URL and follows redirects.
 func browse(url string) error {
 	p, err := visit(url)
 	if err == nil && (p.status != http.StatusOK || !strings.Contains(p.text, "close this tab")) {

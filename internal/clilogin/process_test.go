@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/oauthas"
 )
 
-// renewVariable makes the test binary a program that renews: its value is a directory, a resource and how often.
+// renewVariable makes the test binary a program that refreshes: its value is a directory, a resource and a count.
 const renewVariable = "NAMEWHARF_TEST_RENEW"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// renewing renews again and again, by four goroutines, and prints a line for each time.
+// renewing refreshes repeatedly, in four goroutines, and prints a line each time.
 func renewing(what string) error {
 	words := strings.Fields(what)
 	times := 0
@@ -60,7 +60,7 @@ func renewing(what string) error {
 	return errors.Join(failures...)
 }
 
-// renewer is a process of its own that renews.
+// renewer starts a process that refreshes.
 func (w *fixture) renewer(dir string, times int) (cmd *exec.Cmd, lines *bufio.Scanner, stderr *strings.Builder) {
 	w.Helper()
 	exe, err := os.Executable()
@@ -81,7 +81,7 @@ func (w *fixture) renewer(dir string, times int) (cmd *exec.Cmd, lines *bufio.Sc
 	return cmd, bufio.NewScanner(out), stderr
 }
 
-// Three processes with four goroutines each share the file. A refresh token that is used twice would end the sign-in.
+// Three processes with four goroutines each share the file. Reusing a refresh token would revoke the grant.
 func TestProcessesShareASignIn(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -112,8 +112,8 @@ func TestProcessesShareASignIn(t *testing.T) {
 	wantPrivate(t, dir)
 }
 
-// A process that is killed leaves a file that can be read and a lock that is free. What is lost is at most the answer
-// that was on its way to it; then the person is asked to sign in again.
+// A killed process leaves a readable file and a free lock. At most its last response is lost; then the user has to sign in
+// again.
 func TestKilledWhileRenewing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -146,9 +146,9 @@ func TestKilledWhileRenewing(t *testing.T) {
 	t.Logf("%d kills, %d answers lost", kills, lost)
 }
 
-// The worst moment: the server has used the refresh token up, and the process dies before it hears the successor. The
-// access token goes on for its time. Then a server with a grace gives the same successor again; one without ends the
-// grant, and the person is asked.
+// The worst moment: the server has used the refresh token, and the process dies before it receives the successor. The access
+// token stays valid until it expires. Then a server with a grace period returns the same successor again; one without
+// revokes the grant, and the user has to sign in again.
 func TestKilledBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -187,8 +187,8 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// A lock that another process keeps is waited for as long as the caller wants.
-func TestLockedOut(t *testing.T) {
+// A caller waits for a lock that another process holds until its context ends.
+func TestWaitsForTheLock(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	l := w.signedIn(t.TempDir())

@@ -87,8 +87,8 @@ func (w *fixture) revoke(token string) {
 	_ = response.Body.Close()
 }
 
-// The token goes to its resource and nowhere else, a redirect included.
-func TestTheTokenStaysAtHome(t *testing.T) {
+// The token goes only to its resource, also after a redirect.
+func TestTokenGoesToItsResourceOnly(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	l := w.signedIn(t.TempDir())

@@ -17,8 +17,8 @@ import (
 	"github.com/namewharf/namewharf/internal/settings"
 )
 
-// face parses flags as a program would.
-func face(t *testing.T, args ...string) *httpserver.Settings {
+// newSettings parses flags as a program would.
+func newSettings(t *testing.T, args ...string) *httpserver.Settings {
 	t.Helper()
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
 	s := httpserver.Flags(fs, "addr", "127.0.0.1:0", "where")
@@ -40,7 +40,7 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-func TestListenSettlesTheBaseURL(t *testing.T) {
+func TestListenCompletesTheBaseURL(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ given, want string }{
 		{"https://names.example", "https://names.example"},
@@ -49,13 +49,13 @@ func TestListenSettlesTheBaseURL(t *testing.T) {
 		{"http://localhost:3000", "http://localhost:3000"},
 		{"http://[::1]:3000", "http://[::1]:3000"},
 	} {
-		s := face(t, "-base-url", test.given, "-trusted-proxies", "none")
+		s := newSettings(t, "-base-url", test.given, "-trusted-proxies", "none")
 		if err := s.Listen(); err != nil || s.BaseURL != test.want {
 			t.Errorf("-base-url %s: %q, %v; want %q", test.given, s.BaseURL, err, test.want)
 		}
 		s.Close()
 	}
-	s := face(t)
+	s := newSettings(t)
 	defer s.Close()
 	if err := s.Listen(); err != nil || !strings.HasPrefix(s.BaseURL, "http://127.0.0.1:") || strings.HasSuffix(s.BaseURL, ":0") {
 		t.Errorf("without -base-url: %q, %v", s.BaseURL, err)
@@ -83,7 +83,7 @@ func TestListenRefuses(t *testing.T) {
 		{"-base-url", "https://names.example", "-addr", "[::1]:0"},
 		{"-metrics-addr", "nowhere"},
 	} {
-		s := face(t, args...)
+		s := newSettings(t, args...)
 		if err := s.Listen(); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: got %v, want one line", args, err)
 		}
@@ -91,7 +91,7 @@ func TestListenRefuses(t *testing.T) {
 	}
 }
 
-// lines takes what is written and gives each line out.
+// lines is a writer that passes on each line.
 type lines struct {
 	mu    sync.Mutex
 	b     bytes.Buffer
@@ -107,9 +107,9 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-func TestServeFinishesWhatRuns(t *testing.T) {
+func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
-	s := face(t, "-metrics-addr", "127.0.0.1:0")
+	s := newSettings(t, "-metrics-addr", "127.0.0.1:0")
 	if err := s.Listen(); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func fetch(ctx context.Context, url string) (string, error) {
 
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
-	s := face(t)
+	s := newSettings(t)
 	if err := s.Listen(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestHeadersAreBounded(t *testing.T) {
 
 func TestLimitsAreOffOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
-	if face(t).Limits(time.Now) == nil || face(t, "-rate-limits", "off").Limits(time.Now) != nil {
+	if newSettings(t).Limits(time.Now) == nil || newSettings(t, "-rate-limits", "off").Limits(time.Now) != nil {
 		t.Error("limits must be on unless -rate-limits off")
 	}
 }

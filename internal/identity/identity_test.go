@@ -33,10 +33,10 @@ func flagged(t *testing.T, args ...string) *Settings {
 	return s
 }
 
-// silent is a logger to nowhere.
+// silent is a logger that discards.
 var silent = slog.New(slog.DiscardHandler)
 
-// demo is a backend on a store of its own.
+// demo opens the demo app on a temporary store.
 func demo(t *testing.T) *app.App {
 	t.Helper()
 	a, err := app.Open(t.Context(), app.Config{Demo: true, Logger: silent, Now: time.Now}, t.TempDir())

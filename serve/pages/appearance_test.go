@@ -140,7 +140,7 @@ func testAppearance(t *testing.T, chromium context.Context) {
 	}
 }
 
-// checkPage opens a page and checks what every page has to fulfil.
+// checkPage opens a page and checks the rules for all pages.
 func (b *window) checkPage(s pageCheck) {
 	b.Helper()
 	b.size(desktop, 800)
@@ -204,7 +204,7 @@ func (b *window) screenshot(file string) {
 	}
 }
 
-// checkAccessibility holds the page against what a screen reader needs: landmarks, and a name of everything that can be used.
+// checkAccessibility checks what a screen reader needs: landmarks, and a name for every control.
 func (b *window) checkAccessibility(name string) {
 	b.Helper()
 	var nodes []*accessibility.Node
@@ -235,7 +235,7 @@ func (b *window) checkAccessibility(name string) {
 	}
 }
 
-// balanced shows that Allow and Deny weigh the same.
+// balanced checks that Allow and Deny look the same.
 func (b *window) balanced() {
 	b.Helper()
 	weigh := func(button string) string {

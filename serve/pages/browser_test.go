@@ -23,8 +23,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestInABrowser shows in a real browser what only one can show: whether the policy of a page stops its own form from
-// leading to where it should, what a keyboard reaches, and how pages look. Scripts are off but where a passkey is used.
+// TestInABrowser tests in a real browser what needs one: whether the CSP of a page blocks its own form, what a keyboard
+// reaches, and how pages look. Scripts are off except for passkeys.
 func TestInABrowser(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("chromium"); err != nil || testing.Short() {
@@ -64,7 +64,7 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// A window is a person's browser, with nothing in it yet. It keeps what it went to and what it complained about.
+// A window is a new browser. It records its requests and console errors.
 type window struct {
 	*server
 	ctx context.Context
@@ -144,14 +144,14 @@ func (b *window) fill(pairs ...string) {
 	}
 }
 
-// press presses a button, and waits until what shows that it worked is there, on another page than this one.
+// press presses a button, and waits until the element then is on another page.
 func (b *window) press(button, then string) {
 	b.Helper()
 	b.do("press "+button, chromedp.WaitVisible(button), chromedp.Evaluate[chromedp.Void]("document.documentElement.dataset.old = 1"),
 		chromedp.Click(button), chromedp.WaitVisible("html:not([data-old]) "+then))
 }
 
-// says holds the page against texts in it, as a person reads them.
+// says checks that the page shows the texts.
 func (b *window) says(texts ...string) {
 	b.Helper()
 	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
@@ -208,7 +208,7 @@ func (b *window) forget() {
 	b.went = nil
 }
 
-// noComplaints holds what the browser complained about against what it may complain about.
+// noComplaints checks that the console has no errors but the given ones.
 func (b *window) noComplaints(but ...string) {
 	b.Helper()
 	b.mu.Lock()
@@ -220,8 +220,8 @@ func (b *window) noComplaints(but ...string) {
 	}
 }
 
-// application starts an application, and returns where it waits for the answer. A browser that is sent where nobody
-// listens is busy with its own page about that.
+// application starts an application, and returns its redirect URI. It has to listen: otherwise the browser shows its own
+// error page.
 func (w *server) application(start func(http.Handler) *httptest.Server) string {
 	s := start(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -276,7 +276,7 @@ func testConsent(t *testing.T, chromium context.Context) {
 	b.noComplaints("com.example.ember") // there is no such app here
 }
 
-// wantCode holds where the browser went against a redirect with a code.
+// wantCode checks that the browser was redirected with a code.
 func (b *window) wantCode(what, prefix string) {
 	b.Helper()
 	if q := b.seen(prefix).Query(); q.Get("code") == "" || q.Get("iss") != b.base || q.Get("state") != "a b&c" {
@@ -323,7 +323,7 @@ func testForeignFrame(t *testing.T, chromium context.Context) {
 	}
 }
 
-// refused waits until the browser has refused to frame a page of ours so many times.
+// refused waits until the browser has refused to frame our pages so many times.
 func (b *window) refused(times int) {
 	b.Helper()
 	const words = "Framing '%s/' violates the following Content Security Policy directive: \"frame-ancestors 'none'\""

@@ -14,7 +14,7 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-// verifyFirst lets nobody sign in before the address is confirmed, as where a mail server is configured.
+// verifyFirst requires confirmed addresses, as with a mail server.
 func verifyFirst(a *account.Config, _ *pages.Config) { a.VerifyFirst = true }
 
 const (
@@ -32,7 +32,7 @@ func (p *user) signInWith(email, password string) page {
 	return p.post("/signin", url.Values{"email": {email}, "password": {password}})
 }
 
-// mails waits until as many mails have come, and for a moment in which no further one may come.
+// mails waits for n mails, and for a moment that there are no more.
 func (w *server) mails(n int) (all []account.Message) {
 	w.Helper()
 	for range n {
@@ -46,11 +46,9 @@ func (w *server) mails(n int) (all []account.Message) {
 	return all
 }
 
-// A stranger signs up with the address of somebody else, and its owner signs up after. Whatever mail the owner then
-// gets, and whatever button of it she presses, the stranger's password and sessions stay void. The confirmation that a
-// sign-in attempt of the stranger mailed, and a button that asked for nothing, once made them valid, and the owner's own
-// password invalid.
-func TestConfirmingBlessesNoStranger(t *testing.T) {
+// A stranger signs up with an address before its owner does. Whatever link of the mails the owner uses, the stranger's password
+// and sessions stay invalid. A mail that the stranger caused, whose page asked for no password, once made them valid.
+func TestConfirmationEndsAStrangersSessions(t *testing.T) {
 	t.Parallel()
 	w := newServer(t, verifyFirst)
 	stranger, owner := w.newUser(), w.newUser()
@@ -86,8 +84,8 @@ func linksTo(path string, mails ...account.Message) (links []string) {
 	return links
 }
 
-// Who signs up with an address and then tries to sign in learnt from the answer whether the address had an account.
-func TestSignUpThenSignInTellsNothing(t *testing.T) {
+// A sign-up followed by a sign-in revealed whether the address had an account.
+func TestSignUpThenSignInRevealsNothing(t *testing.T) {
 	t.Parallel()
 	w := newServer(t, verifyFirst)
 	if _, err := w.accounts.Create(t.Context(), ada, ownersPassword); err != nil {

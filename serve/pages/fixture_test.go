@@ -41,7 +41,7 @@ const (
 	verifier   = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" // RFC 7636, appendix B
 )
 
-// mailbox keeps what is mailed.
+// mailbox is a Mailer that stores mail.
 type mailbox chan account.Message
 
 func (b mailbox) Send(_ context.Context, m account.Message) error {
@@ -73,8 +73,8 @@ type server struct {
 	accounts *account.Accounts
 	oauth    *oauthas.Server
 	mail     mailbox
-	names    pages.Portfolios // nil where the server has none
-	dns      *fakeNetwork     // behind the names
+	names    pages.Portfolios // may be nil
+	dns      *fakeNetwork     // of the names
 }
 
 func newServer(t *testing.T, change func(*account.Config, *pages.Config)) *server {
@@ -82,10 +82,10 @@ func newServer(t *testing.T, change func(*account.Config, *pages.Config)) *serve
 	return newServerWith(t, environment{}, change)
 }
 
-// environment is what only some tests need.
+// environment has settings that only some tests need.
 type environment struct {
-	limits *middleware.Limits // on what one may ask
-	fetch  *egress.Client     // of applications' documents
+	limits *middleware.Limits
+	fetch  *egress.Client // of client metadata documents
 }
 
 func newServerWith(t *testing.T, around environment, change func(*account.Config, *pages.Config)) *server {
@@ -221,7 +221,7 @@ func (w *server) newUser() *user {
 	return &user{w, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// A page is what a person gets.
+// A page is a received page.
 type page struct {
 	status int
 	header http.Header
@@ -277,7 +277,7 @@ func (p *user) signIn(email, back string) page {
 	return p.post("/signin", url.Values{"email": {email}, "password": {passphrase}, "return": {back}})
 }
 
-// signedInUser is a person who is signed in.
+// signedInUser returns a user with a session.
 func (w *server) signedInUser() *user {
 	w.Helper()
 	p := w.newUser()
@@ -286,7 +286,7 @@ func (w *server) signedInUser() *user {
 	return p
 }
 
-// want holds a page against a status and texts in it, and checks what every page has.
+// want checks the status and texts of a page, and the rules for all pages.
 func (p *user) want(what string, got page, status int, texts ...string) {
 	p.Helper()
 	if got.status != status {
@@ -313,7 +313,7 @@ func (p *user) want(what string, got page, status int, texts ...string) {
 	}
 }
 
-// wantTo holds a page against where it redirects to.
+// wantTo checks the redirect of a page.
 func (p *user) wantTo(what string, got page, to string) {
 	p.Helper()
 	p.want(what, got, http.StatusSeeOther)
@@ -334,7 +334,7 @@ func (p page) field(name string) string {
 	return ""
 }
 
-// redeem makes a grant of a code.
+// redeem exchanges a code for tokens.
 func (w *server) redeem(code, request string) {
 	w.Helper()
 	u, _ := url.Parse(request)

@@ -78,7 +78,7 @@ func testProviderInABrowser(t *testing.T, chromium context.Context) {
 	b.noComplaints("status of 409")
 }
 
-// keys presses keys until the element with the selector has the focus, and shows that every stop can be seen.
+// tabTo presses Tab until the element with the selector has the focus, and checks that every focused element is visible.
 func (b *window) tabTo(selector string) {
 	b.Helper()
 	const look = `(() => {

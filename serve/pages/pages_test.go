@@ -79,7 +79,7 @@ func TestConsentWithoutScripts(t *testing.T) {
 	p.want("revoke", p.post("/account/apps", url.Values{"grant": {apps.field("grant")}}), http.StatusOK, "No app is connected")
 }
 
-// The name is what the application says; who describes it, and where the answer goes, is what it cannot choose freely.
+// The application chooses its name freely, but not the host of its document or its redirect URI.
 func TestConsentSaysWhoAsks(t *testing.T) {
 	t.Parallel()
 	const far = "https://xn--bcher-kva.example/cb"
@@ -110,7 +110,7 @@ func TestConsentSaysWhoAsks(t *testing.T) {
 	}
 }
 
-func TestBadRequestsStayHere(t *testing.T) {
+func TestBadRequestsDoNotRedirect(t *testing.T) {
 	t.Parallel()
 	w := newServer(t, nil)
 	p := w.signedInUser()
@@ -162,7 +162,7 @@ func TestReturnsToOwnPathsOnly(t *testing.T) {
 	}
 }
 
-func TestTellsNothingOfWhoHasAnAccount(t *testing.T) {
+func TestAccountsAreNotRevealed(t *testing.T) {
 	t.Parallel()
 	w := newServer(t, nil)
 	w.newUser().signUp(ada)
@@ -190,7 +190,7 @@ func TestTellsNothingOfWhoHasAnAccount(t *testing.T) {
 	}
 }
 
-// cookies are those that a page sets, each secret as long as it is.
+// cookies lists the cookies that a page sets, with secrets replaced by their length.
 func cookies(p page) []string {
 	all := slices.Clone(p.header["Set-Cookie"])
 	for i, c := range all {
@@ -344,8 +344,8 @@ func TestSignUpModes(t *testing.T) {
 	})
 }
 
-// A page that looks for proofs without end would let one person keep the DNS busy for everybody.
-func TestLookingForProofsIsLimited(t *testing.T) {
+// Unlimited proof checks would let one user overload the DNS client for all.
+func TestProofChecksAreLimited(t *testing.T) {
 	t.Parallel()
 	limits := middleware.NewLimits(map[op.Class]middleware.Quota{op.Lookup: {Anonymous: 1, SignedIn: 2}, op.Read: {Anonymous: 100, SignedIn: 100}, op.Page: {Anonymous: 100, SignedIn: 100}}, time.Now)
 	w := newServerWith(t, environment{limits: limits}, withNames(t, &fakeNetwork{}))
@@ -364,10 +364,10 @@ func TestLookingForProofsIsLimited(t *testing.T) {
 		}
 	}
 	many.Set("op", "remove")
-	p.want("what asks nobody", p.post("/account/domains/bulk", many), http.StatusOK, "1 of 1 would succeed")
+	p.want("without queries", p.post("/account/domains/bulk", many), http.StatusOK, "1 of 1 would succeed")
 }
 
-// A form that adds a thousand names costs what a thousand forms with one do, and so does one that fails.
+// A form that adds a thousand names draws as much as a thousand forms with one, even if it fails.
 func TestAddingNamesIsCharged(t *testing.T) {
 	t.Parallel()
 	limits := middleware.NewLimits(map[op.Class]middleware.Quota{

@@ -69,7 +69,7 @@ func openConsent(b *window) {
 	b.open(authorizeURL(b.registerNamedClient("Ember Assistant", ember), ember) + "&scope=pricing%3Aread+domains%3Awrite")
 }
 
-// testScreenshots holds docs/pages.md against the pictures it shows. With -pictures it takes them.
+// testScreenshots checks the pictures of docs/pages.md. With -pictures it takes them.
 func testScreenshots(t *testing.T, chromium context.Context) {
 	if *retake {
 		takeScreenshots(t, chromium)
@@ -114,7 +114,7 @@ func takeScreenshots(t *testing.T, chromium context.Context) {
 	}
 }
 
-// connectApp makes the person of the browser allow an application, which takes its tokens.
+// connectApp lets the user allow an application, which gets its tokens.
 func (b *window) connectApp() {
 	b.Helper()
 	app := b.application(httptest.NewServer)

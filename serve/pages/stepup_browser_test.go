@@ -50,8 +50,8 @@ func testConfirmingInABrowser(t *testing.T, chromium context.Context) {
 	other.noComplaints("status of 400", "username fields") // whose account it is would be told to whoever has the link
 }
 
-// testSigningInAgainInABrowser adds and removes a passkey, exports and deletes the account in sessions that are too old
-// for it, signing in again by each means.
+// testSigningInAgainInABrowser adds and removes a passkey, exports and deletes the account in sessions that are too old, and
+// signs in again by each method.
 func testSigningInAgainInABrowser(t *testing.T, chromium context.Context) {
 	w := newTimedServer(t)
 	b := newWindow(w.server, chromium)

@@ -34,10 +34,10 @@ func newTimedServer(t *testing.T, changes ...func(*account.Config, *pages.Config
 	}), ahead}
 }
 
-// expireStepUp lets sessions grow too old for what takes a recent sign-in.
+// expireStepUp makes sessions too old for a step-up.
 func (w timedServer) expireStepUp() { w.ahead.Add(int64(account.StepUpLife)) }
 
-// Who is asked to sign in again comes back to what they wanted to do, whatever they sign in with.
+// After signing in again, by any method, the user returns to the same action.
 func TestSigningInAgainLeadsBack(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
@@ -94,7 +94,7 @@ func TestSigningInAgainLeadsBack(t *testing.T) {
 	p.wantTo("back to elsewhere", p.post("/signin/again", url.Values{"password": {passphrase}, "return": {"https://evil.example/"}}), "/account")
 }
 
-// An account without a password is offered the way to one, not a form that fails.
+// An account without a password gets the page to sign in again, not a form that fails.
 func TestFirstPasswordAfterSigningInAgain(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t)
@@ -112,7 +112,7 @@ func TestFirstPasswordAfterSigningInAgain(t *testing.T) {
 	p.want("the page then", p.open("/account/security"), http.StatusOK, `name="password"`, "Set the password")
 }
 
-// The script goes where it is told when a passkey is to be added in an old session, and the name is not lost.
+// When a passkey is added in an old session, the script follows the redirect, and the name is not lost.
 func TestPasskeyInAnOldSession(t *testing.T) {
 	t.Parallel()
 	w := newTimedServer(t)
@@ -132,8 +132,7 @@ func TestPasskeyInAnOldSession(t *testing.T) {
 	p.want("back", p.open(back), http.StatusOK, `value="Ada’s laptop"`)
 }
 
-// A link that confirms an address asks who did not sign up in this browser for the password, and changes nothing by
-// being looked at.
+// A confirmation link asks for the password in another browser than that of the sign-up, and GET changes nothing.
 func TestConfirmingOnAnotherDevice(t *testing.T) {
 	t.Parallel()
 	w := newServer(t, verifyFirst)

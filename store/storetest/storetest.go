@@ -1,9 +1,8 @@
 // Package storetest runs a test on every database engine that the product supports.
 //
-// SQLite needs nothing. PostgreSQL is the server that the environment variable NAMEWHARF_TEST_POSTGRES
-// names, the URL of a superuser, or else one that is started for the test binary and ends with it. Program
-// withpg starts one server for a whole run of tests. Without PostgreSQL the test is skipped, and fails
-// where CI=true.
+// SQLite needs nothing. For PostgreSQL it uses the server whose superuser URL is in the environment variable
+// NAMEWHARF_TEST_POSTGRES, or starts one that ends with the test binary. Program withpg starts one server for a whole run of
+// tests. Without PostgreSQL the test is skipped, and fails if CI=true.
 package storetest
 
 import (
@@ -30,8 +29,8 @@ import (
 // ServerVariable names the environment variable with the URL of a PostgreSQL superuser.
 const ServerVariable = "NAMEWHARF_TEST_POSTGRES"
 
-// Each runs the test on each engine, in parallel, as subtests named after the engine. The database is
-// fresh, migrated, and gone afterwards.
+// Each runs the test on each engine, in parallel, as subtests named after the engine. The database is new and migrated, and
+// removed afterwards.
 func Each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 	t.Helper()
 	EachConfig(t, func(t *testing.T, cfg store.Config) { test(t, Open(t, cfg)) })
@@ -66,13 +65,13 @@ func Open(t testing.TB, cfg store.Config) *store.DB {
 	return db
 }
 
-// Postgres returns the URL of a fresh, migrated database, dropped at the end of the test.
+// Postgres returns the URL of a new, migrated database, dropped at the end of the test.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return database(t, func(s *admin) string { return s.template })
 }
 
-// EmptyPostgres returns the URL of a fresh database without any tables, dropped at the end of the test.
+// EmptyPostgres returns the URL of a new database without tables, dropped at the end of the test.
 func EmptyPostgres(t testing.TB) string {
 	t.Helper()
 	return database(t, func(*admin) string { return `template0 ENCODING 'UTF8'` })
@@ -99,8 +98,7 @@ func database(t testing.TB, template func(*admin) string) string {
 	return s.url(name)
 }
 
-// server is the one PostgreSQL server of this test binary. One that is started here is tied to the process,
-// however it ends: see [pgserver.Start].
+// server is the PostgreSQL server of this test binary. A server started here ends with the process, see [pgserver.Start].
 var server = sync.OnceValues(func() (*admin, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -123,7 +121,7 @@ var server = sync.OnceValues(func() (*admin, error) {
 
 // admin creates and drops databases.
 type admin struct {
-	own      *pgserver.Server // or nil; reachable from here, it is not collected, and its pipe stays open
+	own      *pgserver.Server // may be nil; the reference prevents garbage collection, which would stop the server
 	base     *url.URL
 	db       *sql.DB
 	template string // name of a migrated database to copy
@@ -142,7 +140,7 @@ func newAdmin(address string) (*admin, error) {
 	return &admin{base: base, db: db}, nil
 }
 
-// url is the address of a database on the server.
+// url returns the URL of a database on the server.
 func (a *admin) url(database string) string {
 	u := *a.base
 	u.Path = "/" + database
@@ -159,8 +157,8 @@ func (a *admin) exec(ctx context.Context, query string) error {
 // templateLock is the key of the advisory lock under which test binaries make the template.
 const templateLock = 0x74656d706c617465
 
-// makeTemplate migrates a database once for all test binaries on the server that have the same migrations;
-// copying it costs a fraction of migrating another.
+// makeTemplate migrates a database once for all test binaries with the same migrations; copying it takes a fraction of the
+// time.
 func (a *admin) makeTemplate(ctx context.Context) error {
 	sum, err := schemaSum()
 	if err != nil {

@@ -8,41 +8,41 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Rule says how long the rows of a table live. A table whose rows are removed by time has Key and Age, or Plan; one
-// without either is not swept, and Kept says what bounds it.
+// A Rule is the retention rule of a table. A table whose rows expire has Key and Age, or Plan; one without either is not swept,
+// and Kept says what limits it.
 type Rule struct {
 	Table string        // the table
-	Kept  string        // how long a row lives and what removes it, as the documentation says it
-	Keep  time.Duration // how long after the time in Age a row is kept
+	Kept  string        // how long a row lives and what removes it, for the documentation
+	Keep  time.Duration // how long after the time in Age a row expires
 
-	Key   string // columns that name a row, such as "id"
-	Age   string // column with the time by which a row's age goes
-	In    Unit   // what Age holds
-	Where string // a further condition of rows that may go; empty: none
-	Set   string // assignments that take something out of a row, instead of removing it; empty: it is removed
+	Key   string // columns that identify a row, such as "id"
+	Age   string // column with the time of a row
+	In    Unit   // unit of Age
+	Where string // further condition for expired rows; empty: none
+	Set   string // assignments that clear columns of an expired row; empty: the row is removed
 
-	// Plan stands for Key where more is to be done than to remove rows by their age. It looks, on a snapshot, for up to
-	// limit rows that were over at a time, and returns what removes them in a transaction and tells how many it removed;
-	// nil where there are none. Age serves to tell how old the oldest is; it may be empty.
+	// Plan replaces Key for tables that need more than the removal of rows by age. On a snapshot it finds up to limit rows that
+	// had expired at the time over, and returns the removal for a transaction; nil if there are none. Age is then optional, and
+	// only used to report the oldest expired row.
 	Plan func(ctx context.Context, tx store.Tx, over time.Time, limit int) (remove Removal, err error)
 }
 
 // A Removal removes rows and returns how many.
 type Removal func(ctx context.Context, tx store.Tx) (removed int64, err error)
 
-// A Unit is how a column tells a time.
+// A Unit is the encoding of a time in a column.
 type Unit struct {
 	name   string
 	prefix string // of ids
 }
 
-// The units. The zero Unit is microseconds, as [store.Micros] has them.
-var Seconds = Unit{name: "seconds"} // of Unix time
+// Seconds is the unit of Unix seconds. The zero Unit is microseconds, see [store.Micros].
+var Seconds = Unit{name: "seconds"}
 
-// IDs is the unit of ids with the prefix that [store.NewID] made.
+// IDs is the unit of ids of [store.NewID] with the prefix.
 func IDs(prefix string) Unit { return Unit{name: "ids", prefix: prefix} }
 
-// value is what a column of the unit has for a time.
+// value encodes a time.
 func (u Unit) value(at time.Time) any {
 	switch u.name {
 	case "seconds":
@@ -53,7 +53,7 @@ func (u Unit) value(at time.Time) any {
 	return store.Micros(at)
 }
 
-// scan reads the time of a column of the unit.
+// scan decodes a time.
 func (u Unit) scan(row store.Row) (at time.Time, err error) {
 	if u.name == "ids" {
 		var id string
@@ -73,23 +73,23 @@ func (u Unit) scan(row store.Row) (at time.Time, err error) {
 	return store.Time(n), nil
 }
 
-// swept reports whether the rule removes anything.
+// swept reports whether the rule removes rows.
 func (r Rule) swept() bool { return r.Key != "" || r.Plan != nil }
 
-// check says what is wrong with a rule.
+// check refuses an incomplete rule.
 func (r Rule) check() error {
 	switch {
 	case r.Table == "" || r.Kept == "":
-		return fmt.Errorf("a rule needs a table and says how long a row lives")
+		return fmt.Errorf("a retention rule needs a table and how long a row lives")
 	case r.Key != "" && (r.Age == "" || r.Plan != nil), r.Key == "" && (r.Set != "" || r.Plan == nil && r.Age != ""):
 		return fmt.Errorf("the rule of table %s needs Key and Age, or Plan", r.Table)
 	case r.Keep < 0:
-		return fmt.Errorf("the rule of table %s keeps rows for less than no time", r.Table)
+		return fmt.Errorf("the retention rule of table %s has a negative time", r.Table)
 	}
 	return nil
 }
 
-// where is the further condition.
+// where is the further condition, if any.
 func (r Rule) where() string {
 	if r.Where == "" {
 		return ""
@@ -97,7 +97,7 @@ func (r Rule) where() string {
 	return " AND " + r.Where
 }
 
-// plan finds out what to remove next, on a snapshot: a look that finds nothing holds up nobody.
+// plan finds expired rows on a snapshot, without a write transaction if there are none.
 func (r Rule) plan(ctx context.Context, tx store.Tx, now time.Time, limit int) (Removal, error) {
 	if r.Plan != nil {
 		return r.Plan(ctx, tx, now.Add(-r.Keep), limit)
@@ -112,10 +112,10 @@ func (r Rule) plan(ctx context.Context, tx store.Tx, now time.Time, limit int) (
 	}, err
 }
 
-// bound is what Age has for rows that are over just now.
+// bound is the value of Age for rows that expire now.
 func (r Rule) bound(now time.Time) any { return r.In.value(now.Add(-r.Keep)) }
 
-// statement removes at most $2 rows that are over at $1.
+// statement removes at most $2 rows whose Age is at most $1.
 func (r Rule) statement() string {
 	verb := "DELETE FROM " + r.Table
 	if r.Set != "" {
@@ -125,7 +125,7 @@ func (r Rule) statement() string {
 		verb, r.Key, r.Key, r.Table, r.Age, r.where(), r.Age)
 }
 
-// overdue is for how long the oldest row has been over; zero: none is, or the rule does not say by which column.
+// overdue is how long ago the oldest row expired; zero: none has, or the rule has no Age.
 func (r Rule) overdue(ctx context.Context, tx store.Tx, now time.Time) (time.Duration, error) {
 	if r.Age == "" {
 		return 0, nil

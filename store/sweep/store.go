@@ -1,6 +1,6 @@
 package sweep
 
-// Store says how long the rows of package store's own tables live.
+// Store returns the retention rules of package store's own tables.
 func Store() []Rule {
 	return []Rule{
 		{Table: "goose_db_version", Kept: "for ever: one row for each version of the schema"},

@@ -1,7 +1,7 @@
-// Package sweep removes rows whose time is over, a few at a time, so that nobody waits for it.
+// Package sweep removes expired rows in small batches, so that it does not block other transactions.
 //
-// Each business package says by a [Rule] how long the rows of its tables live, and a [Sweeper] that knows no table's
-// meaning applies the rules of all: in one process on the database at a time, once a minute.
+// Each business package has a retention [Rule] for each of its tables, and a [Sweeper] applies all rules once a minute, in one
+// process on the database at a time.
 package sweep
 
 import (
@@ -14,8 +14,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// How the sweeper goes about its work. A transaction holds up those that wait for it, so it is short, and followed by a
-// pause that is some times longer.
+// Limits of the sweeper. Its transactions are short, since they block others, and followed by a longer pause.
 const (
 	Every     = time.Minute // between two passes
 	leaseName = "sweep"
@@ -26,29 +25,29 @@ const (
 	shortBatch = 2 * time.Millisecond // a batch that took less is followed by a larger one
 	longBatch  = 4 * time.Millisecond // by a smaller one
 	shortRest  = 10 * time.Millisecond
-	restFactor = 10 // rests are so many times as long as the batches before them
+	restFactor = 10 // length of a rest, as a multiple of the batch before it
 )
 
-// Config is what a [Sweeper] stands on.
+// Config configures [New].
 type Config struct {
 	DB       *store.DB
 	Rules    []Rule
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: nothing is logged
-	Observer Observer         // nil: nobody
+	Observer Observer         // may be nil
 }
 
-// An Observer is told what a sweeper does, from the goroutine of [Sweeper.Run].
+// An Observer receives the results of a sweeper, from the goroutine of [Sweeper.Run].
 type Observer interface {
 	Removed(table string, rows int64)
-	Overdue(table string, oldest time.Duration) // how long the oldest row that is left has been over
-	Swept(at time.Time)                         // a pass has ended
+	Overdue(table string, oldest time.Duration) // how long ago the oldest remaining row expired
+	Swept(at time.Time)                         // the end of a pass
 }
 
 // A Sweeper applies rules.
 type Sweeper struct{ cfg Config }
 
-// New returns a sweeper. It panics on a rule that is not complete, which is a mistake in a definition.
+// New returns a sweeper. It panics on a rule that is not complete.
 func New(cfg Config) *Sweeper {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -57,7 +56,7 @@ func New(cfg Config) *Sweeper {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Observer == nil {
-		cfg.Observer = nobody{}
+		cfg.Observer = noObserver{}
 	}
 	for _, r := range cfg.Rules {
 		if err := r.check(); err != nil {
@@ -67,21 +66,21 @@ func New(cfg Config) *Sweeper {
 	return &Sweeper{cfg}
 }
 
-type nobody struct{}
+type noObserver struct{}
 
-func (nobody) Removed(string, int64)         {}
-func (nobody) Overdue(string, time.Duration) {}
-func (nobody) Swept(time.Time)               {}
+func (noObserver) Removed(string, int64)         {}
+func (noObserver) Overdue(string, time.Duration) {}
+func (noObserver) Swept(time.Time)               {}
 
-// Run makes passes until ctx ends, the first some seconds after the call. Of several processes on the database one does.
+// Run makes passes until ctx ends, the first some seconds after the call. Of several processes on the database, one does so.
 func (s *Sweeper) Run(ctx context.Context) {
 	s.cfg.DB.Regularly(ctx, leaseName, Every, s.Pass, func(err error) {
-		s.cfg.Logger.ErrorContext(ctx, "rows whose time is over could not be removed", "error", err.Error())
+		s.cfg.Logger.ErrorContext(ctx, "expired rows could not be removed", "error", err.Error())
 	})
 }
 
-// Pass removes all that is over now. Rules take turns, so that one with much to remove does not hold up the others; what
-// one fails with does not keep the others from being applied.
+// Pass removes all rows that have expired now. Rules take turns, so that one with many rows does not delay the others; a
+// failing rule does not prevent the others.
 func (s *Sweeper) Pass(ctx context.Context) error {
 	var failed error
 	turns := make([]*turn, 0, len(s.cfg.Rules))
@@ -117,7 +116,7 @@ type turn struct {
 	limit int // of the next batch
 }
 
-// batch removes some rows, and reports whether there may be more. After it removed any it rests.
+// batch removes some rows, rests if it removed any, and reports whether there may be more.
 func (s *Sweeper) batch(ctx context.Context, t *turn) (more bool, err error) {
 	var remove Removal
 	err = s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
@@ -140,7 +139,7 @@ func (s *Sweeper) batch(ctx context.Context, t *turn) (more bool, err error) {
 		return false, err
 	}
 	s.cfg.Observer.Removed(t.Table, removed)
-	more = removed >= int64(t.limit) || t.Plan != nil // which looks again
+	more = removed >= int64(t.limit) || t.Plan != nil // a plan must run again to know
 	switch {
 	case took < shortBatch:
 		t.limit = min(2*t.limit, mostBatch)
@@ -154,7 +153,7 @@ func (s *Sweeper) batch(ctx context.Context, t *turn) (more bool, err error) {
 	return more, nil
 }
 
-// observe tells what is left.
+// observe reports the expired rows that are left.
 func (s *Sweeper) observe(ctx context.Context) error {
 	tables := map[string]time.Duration{}
 	for _, r := range s.cfg.Rules {
@@ -167,7 +166,7 @@ func (s *Sweeper) observe(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("look for what is over in table %s: %w", r.Table, err)
+			return fmt.Errorf("look for expired rows in table %s: %w", r.Table, err)
 		}
 		tables[r.Table] = max(tables[r.Table], overdue)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// An observer writes down what it is told.
+// An observer records its calls.
 type observer struct {
 	removed map[string]int64
 	overdue map[string]time.Duration
@@ -64,7 +64,7 @@ func fill(t *testing.T, db *store.DB, now time.Time, sizes map[string]int) {
 	}
 }
 
-// Rows go by their age, whatever column tells it, and only those that the condition names.
+// Rows are removed by age, in every unit, and only those that match the condition.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -92,15 +92,15 @@ func TestRules(t *testing.T) {
 			}
 		}
 		if o.removed["by_time"] != 6 || o.overdue["by_time"] != 0 || o.passes != 1 {
-			t.Errorf("the observer was told %+v", o)
+			t.Errorf("the observer has %+v", o)
 		}
-		if _, told := o.overdue["kept"]; told {
-			t.Error("the age of a table that is not swept is told")
+		if _, reported := o.overdue["kept"]; reported {
+			t.Error("the age of a table that is not swept is reported")
 		}
 	})
 }
 
-// A table with much to remove does not hold up the others, and one that fails does not either.
+// A table with many rows to remove does not delay the others, nor does a failing one.
 func TestTablesTakeTurns(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t, store.Config{Dir: t.TempDir()})

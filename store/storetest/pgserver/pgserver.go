@@ -20,22 +20,21 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
-// ErrMissing is the failure to find PostgreSQL on this machine.
+// ErrMissing is the error of [Start] if PostgreSQL is not installed.
 var ErrMissing = errors.New("PostgreSQL is not installed: initdb and postgres are neither in PATH nor in /usr/lib/postgresql (apt-get install postgresql)")
 
 // A Server is a running PostgreSQL server that listens on a socket in its own directory and nowhere else.
 type Server struct {
 	dir  string
-	keep io.Closer // as long as this pipe is open, the server runs
+	pipe io.Closer // the server runs until this pipe is closed
 	cmd  *exec.Cmd
 }
 
-// Start makes an empty cluster, in memory where there is /dev/shm, and starts a server on it. The server
-// keeps nothing over a crash of the machine (fsync is off); a crash of its clients loses nothing.
+// Start creates an empty cluster, in memory if there is /dev/shm, and starts a server on it. A crash of the machine loses its
+// data (fsync is off); a crash of its clients does not.
 //
-// The server ends with Close, when the Server is collected as garbage, or with this process, even when that
-// is killed: a small shell between the two waits for the end of a pipe, then stops the server and removes
-// its files.
+// The server ends with Close, when the Server is garbage collected, or with this process, even if that is killed: a shell
+// script waits for the end of a pipe, then stops the server and removes its files.
 func Start(ctx context.Context) (*Server, error) {
 	bin, err := find()
 	if err != nil {
@@ -56,8 +55,7 @@ func Start(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// script runs the server until its standard input ends. The server takes SIGINT as the wish to shut down
-// without waiting for its clients.
+// script runs the server until its standard input ends. On SIGINT the server shuts down without waiting for its clients.
 const script = `
 "$1/postgres" -D "$2/data" -c listen_addresses= -c unix_socket_directories="$2" \
 	-c fsync=off -c max_connections=300 -c max_wal_size=4GB >"$2/log" 2>&1 &
@@ -75,20 +73,20 @@ func (s *Server) start(ctx context.Context, bin string, as *syscall.Credential) 
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	s.cmd = exec.Command("/bin/sh", "-c", script, "sh", bin, s.dir)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Setsid: true} // out of reach of Ctrl-C
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Setsid: true} // so that Ctrl-C does not stop it
 	s.cmd.Dir = s.dir
-	keep, err := s.cmd.StdinPipe()
+	pipe, err := s.cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
-	s.keep = keep
+	s.pipe = pipe
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
 	return s.await(ctx)
 }
 
-// await returns when the server answers.
+// await waits until the server answers.
 func (s *Server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -110,17 +108,17 @@ func (s *Server) await(ctx context.Context) error {
 	}
 }
 
-// URL is the address of database postgres for the superuser.
+// URL returns the URL of database postgres for the superuser.
 func (s *Server) URL() string {
 	return "postgres://postgres@/postgres?host=" + url.QueryEscape(s.dir)
 }
 
 // Close stops the server and removes its files.
 func (s *Server) Close() error {
-	if s.keep != nil {
-		s.keep.Close()
+	if s.pipe != nil {
+		s.pipe.Close()
 		if s.cmd.Process != nil {
-			s.cmd.Wait() // its status is that of rm; what is left is seen below
+			s.cmd.Wait() // the status is that of rm; RemoveAll removes the rest
 		}
 	}
 	return os.RemoveAll(s.dir)
@@ -149,13 +147,13 @@ func hasServer(dir string) bool {
 	return err1 == nil && err2 == nil
 }
 
-// version is the number in /usr/lib/postgresql/15/bin.
+// version returns the number in /usr/lib/postgresql/15/bin.
 func version(dir string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir))) // a directory that is not a number comes last
 	return n
 }
 
-// unprivileged is whom the server runs as: PostgreSQL refuses to run as root. Nil means as we are.
+// unprivileged returns the user that the server runs as, since PostgreSQL refuses to run as root; nil: the current user.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -40,7 +40,7 @@ func needPostgres(t *testing.T) {
 	}
 }
 
-// awaitGone fails unless the directory, which the server holds until it has ended, goes away.
+// awaitGone waits until the directory of the server is removed.
 func awaitGone(t *testing.T, dir string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

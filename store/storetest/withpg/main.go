@@ -1,10 +1,9 @@
-// Command withpg runs a command with a throwaway PostgreSQL server beside it:
+// Command withpg runs a command with a temporary PostgreSQL server:
 //
 //	go run ./store/storetest/withpg go test ./...
 //
-// The command finds the server's address in NAMEWHARF_TEST_POSTGRES, and the server ends with the command.
-// A server named there beforehand is used as it is; where PostgreSQL is not installed, the command runs
-// without one.
+// The server's URL is in NAMEWHARF_TEST_POSTGRES, and the server ends with the command. If the variable is set already, that
+// server is used; if PostgreSQL is not installed, the command runs without one.
 package main
 
 import (

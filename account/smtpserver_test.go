@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A sink is a small SMTP server on loopback (RFC 5321) that keeps what it is given.
+// An smtpServer is a small SMTP server on loopback (RFC 5321) that stores mail.
 type smtpServer struct {
 	net.Listener
 	tls      *tls.Config // nil: STARTTLS is not offered
@@ -26,7 +26,7 @@ type smtpServer struct {
 	done   sync.WaitGroup
 }
 
-// A delivery is a mail as it came.
+// A delivery is a received mail.
 type delivery struct {
 	from, to, data string
 	secure, login  bool
@@ -56,7 +56,7 @@ func newSMTPServer(t *testing.T, change func(*smtpServer)) *smtpServer {
 	return s
 }
 
-// offerTLS lets the sink offer STARTTLS with the certificate of httptest, which is for 127.0.0.1.
+// offerTLS lets the server offer STARTTLS with the certificate of httptest, which is for 127.0.0.1.
 func offerTLS(s *smtpServer) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
@@ -130,7 +130,7 @@ func (s *smtpServer) serve(conn net.Conn) {
 	}
 }
 
-// readData reads lines up to the one with a dot, and takes off what was stuffed (RFC 5321, section 4.5.2).
+// readData reads lines up to the one with a dot, and removes dot-stuffing (RFC 5321, section 4.5.2).
 func readData(r *bufio.Reader) string {
 	var data strings.Builder
 	for {
