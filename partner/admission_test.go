@@ -69,7 +69,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// A nonce whose request is over is as good as any.
+// A nonce may be used again after its request has expired.
 func TestNonceEnds(t *testing.T) {
 	t.Parallel()
 	eachPair(t, func(t *testing.T, a, b *testServer) {
@@ -85,7 +85,7 @@ func TestNonceEnds(t *testing.T) {
 	})
 }
 
-// Another credential may use the same nonce, and nobody burns another's by a request that is not signed.
+// Another credential may use the same nonce, and a request with a wrong signature does not use one up.
 func TestNonceIsTheCredentials(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -124,7 +124,7 @@ func TestParallelCopies(t *testing.T) {
 	})
 }
 
-// What is over is removed, all but the last group, from which the numbers go on.
+// Expired groups are removed, except the last one, from which the numbers continue.
 func TestNoncesAreRemoved(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {
@@ -183,7 +183,7 @@ func TestLimits(t *testing.T) {
 				}
 			}
 			a.want(refused, 429, fault.RateLimited)
-			a.want(refused, 401, fault.ReplayDetected) // its nonce was taken note of, and a replay draws nothing
+			a.want(refused, 401, fault.ReplayDetected) // its nonce was stored, and a replay draws nothing
 			a.clock.advance(test.every)
 			if got := b.send(test.next()); got.status >= 400 {
 				t.Errorf("%s: got %d %s a token later", test.name, got.status, got.body)
@@ -194,12 +194,12 @@ func TestLimits(t *testing.T) {
 		a.clock.advance(time.Hour)
 		a.sweep()
 		if n := a.count(`SELECT COUNT(*) FROM partner_limits`); n != 0 {
-			t.Errorf("%d buckets are kept though full", n)
+			t.Errorf("%d full buckets are stored", n)
 		}
 	}, limited)
 }
 
-// Where nothing stands, the class is that of the method.
+// Without an operation at the path, the method decides the rate limit class.
 func TestLimitsOfNothing(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t, limited)

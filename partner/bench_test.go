@@ -18,8 +18,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// load sends b.N requests over some connections and reports how many a second, and the latency of the slowest in a
-// hundred.
+// load sends b.N requests over some connections and reports requests per second and the 99th percentile of the latency.
 func load(b *testing.B, s *testServer, conns int, send func(c *loadgen.Conn, n int) (loadgen.Response, error), want int) {
 	b.Helper()
 	address := strings.TrimPrefix(s.http.URL, "http://")

@@ -18,7 +18,7 @@ import (
 	"github.com/namewharf/namewharf/store/storetest"
 )
 
-// wantPlain fails where a 409 tells more than what to do.
+// wantPlain fails the test for a 409 that reveals details of the database.
 func wantPlain(t *testing.T, got answer) {
 	t.Helper()
 	if got.status != 409 || got.code() != fault.Conflict || got.header.Get("Retry-After") != "1" {
@@ -31,9 +31,9 @@ func wantPlain(t *testing.T, got answer) {
 	}
 }
 
-// A database error stood in the message of a 409. Three sessions that take turns with the row that every order writes keep
-// an order from being serialized for longer than it is tried again.
-func TestSerializationFailureIsNotTold(t *testing.T) {
+// The message of a 409 used to contain a database error. Three sessions take turns locking the row that every order writes,
+// so that an order fails to serialize until its retries are used up.
+func TestSerializationFailureIsNotShown(t *testing.T) {
 	t.Parallel()
 	url := storetest.Postgres(t)
 	s := open(t, storetest.Open(t, store.Config{URL: url}))
@@ -77,8 +77,8 @@ func TestSerializationFailureIsNotTold(t *testing.T) {
 	s.ok(s.order(orderBody), 201)
 }
 
-// Another process holds the embedded store for longer than it is waited for.
-func TestBusyStoreIsNotTold(t *testing.T) {
+// Another process locks the embedded store for longer than the busy timeout.
+func TestBusyStoreIsNotShown(t *testing.T) {
 	t.Parallel()
 	cfg := store.Config{Dir: t.TempDir()}
 	s := open(t, storetest.Open(t, cfg))

@@ -24,7 +24,7 @@ import (
 // childVariable makes the test binary the server that [TestKilled] kills.
 const childVariable = "PARTNER_TEST_CHILD"
 
-// A childConfig is what the server is told.
+// A childConfig configures the server process.
 type childConfig struct {
 	Dir, URL string
 	Keys     string
@@ -84,8 +84,8 @@ func child(t *testing.T, cfg childConfig) (url string, kill func()) {
 	return "", nil
 }
 
-// A server is killed, again and again, while orders come in. What it acknowledged is there, once, with its event and its
-// postings; what it let through is not let through again, and what was repeated is one order.
+// A server is killed repeatedly while it receives orders. Each acknowledged order is stored once, with its event and
+// postings; its nonce is still refused, and its repetition returns the stored answer.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	storetest.EachConfig(t, func(t *testing.T, cfg store.Config) {

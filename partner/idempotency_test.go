@@ -57,7 +57,7 @@ var caused = map[string][2]int{
 	"partner_redeliver": {0, 1}, "partner_advance_clock": {0, 1}, "partner_play_order": {1, 1},
 }
 
-// effects is what requests have done so far: the rows of all tables that they write, as far as nobody else does.
+// effects returns the number of rows that requests have written, by table.
 func (s *testServer) effects() string {
 	s.Helper()
 	var all []string
@@ -137,8 +137,7 @@ func TestEveryPostRunsOnce(t *testing.T) {
 	}, loopback)
 }
 
-// Who bought does not stand in what is kept for repetitions, and the repetition says it all the same, as long as the order
-// does.
+// Stored answers do not contain buyers. A repeated answer contains the buyer as long as the order does.
 func TestBuyersAreNotKeptForRepetitions(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *testServer) {
@@ -155,7 +154,7 @@ func TestBuyersAreNotKeptForRepetitions(t *testing.T) {
 		}
 		for _, word := range []string{"ada@buyer", "Lovelace"} {
 			if n := s.count(`SELECT COUNT(*) FROM partner_answers WHERE body LIKE '%` + word + `%'`); n != 0 {
-				t.Errorf("%d kept answers hold %s", n, word)
+				t.Errorf("%d stored answers contain %s", n, word)
 			}
 			if n := s.count(`SELECT COUNT(*) FROM events WHERE data LIKE '%` + word + `%'`); n != 0 {
 				t.Errorf("%d events hold %s", n, word)
@@ -185,8 +184,7 @@ type written struct {
 	Domain string `json:"domain"`
 }
 
-// serveWrite serves a write that somebody might add, made by the constructor and nothing else. It writes a row, calls
-// then, and ends.
+// serveWrite serves a minimal write, made by the constructor only. It writes a row, then calls then.
 func serveWrite(s *testServer, then func()) (url string) {
 	s.Helper()
 	write := op.Operation[NoInput, written]{

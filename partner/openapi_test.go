@@ -16,7 +16,7 @@ import (
 	"github.com/namewharf/namewharf/partner/signature"
 )
 
-// A document is what the stand says of itself.
+// A document is the OpenAPI document of a test server.
 type document struct {
 	parsed  *openapi3.T
 	raw     map[string]any

@@ -45,13 +45,13 @@ func objects(a answer, name string) (all []map[string]any) {
 }
 
 // parallel sends requests at once, over two test servers in turns, and counts what they are answered with.
-func parallel(t *testing.T, stands []*testServer, requests []request) (answers []answer) {
+func parallel(t *testing.T, servers []*testServer, requests []request) (answers []answer) {
 	t.Helper()
 	answers = make([]answer, len(requests))
 	var wg sync.WaitGroup
 	for i, r := range requests {
 		wg.Go(func() {
-			a, err := stands[i%len(stands)].try(r)
+			a, err := servers[i%len(servers)].try(r)
 			if err != nil {
 				t.Error(err)
 			}

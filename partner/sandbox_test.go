@@ -19,8 +19,8 @@ import (
 	"github.com/namewharf/namewharf/sale"
 )
 
-// In the sandbox a partner plays the operator, through every state.
-func TestPlay(t *testing.T) {
+// In the sandbox a partner runs the operator's actions, through every state.
+func TestSandboxActions(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *testServer) {
 		play := func(order, play string) request { return s.post(root+"/sandbox/orders/"+order+"/"+play, "") }
@@ -196,7 +196,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// What an operator does is done, told to the partner, and stands in the audit log.
+// An operator's action takes effect, is sent to the partner as an event, and is recorded in the audit log.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *testServer) {
@@ -242,7 +242,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("orders: %+v, %v", page, err)
 		}
 		s.books()
-		records, err := o.Audit(ctx, audit.Filter{})
+		records, err := audit.Lines(ctx, s.db, audit.Filter{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +321,7 @@ func TestApproval(t *testing.T) {
 		if err != nil || p.Approved.IsZero() {
 			t.Errorf("got %+v, %v; want a time of approval", p, err)
 		}
-		lines, err := o.Audit(ctx, audit.Filter{Action: "partner.approve", Limit: 10})
+		lines, err := audit.Lines(ctx, s.db, audit.Filter{Action: "partner.approve", Limit: 10})
 		if err != nil || len(lines) != 1 {
 			t.Errorf("the audit log has %d lines, %v; want 1", len(lines), err)
 		}
@@ -335,7 +335,7 @@ func TestApproval(t *testing.T) {
 }
 
 // The sandbox's own operations need the scope of what they move and show: with one for the inventory alone an order was
-// cancelled, and its answer told who the buyer was.
+// cancelled, and its answer showed the buyer.
 func TestSandboxScopes(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
-// What is wrong with a request is told in the order of the contract.
+// The errors of a request come in the order of the contract.
 func TestRefusalOrder(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -79,7 +79,7 @@ func TestRefusalOrder(t *testing.T) {
 
 		{"an unknown path, unsigned", s.get(root+"/nothing").with(signature.HeaderSignature, "v1=00"), 401, fault.InvalidSignature},
 		{"an unknown path", s.get(root + "/nothing"), 404, fault.NotFound},
-		{"an unknown path openSecond the version", s.get("/api/partner/v2/orders"), 404, fault.NotFound},
+		{"an unknown version", s.get("/api/partner/v2/orders"), 404, fault.NotFound},
 		{"a path that would be cleaned", s.get(root + "//orders"), 404, fault.NotFound},
 		{"a path with dots", s.get(root + "/x/../orders"), 404, fault.NotFound},
 		{"a slash at the end", s.get(root + "/orders/"), 404, fault.NotFound},
@@ -235,7 +235,7 @@ func TestTwoSecrets(t *testing.T) {
 	s.want(s.get(root+"/orders").signedBy(second), 401, fault.InvalidSignature)
 }
 
-// What an operator ends, elsewhere, is refused within two seconds, and comes back where it can.
+// A credential that an operator suspends or revokes in another process is refused within two seconds.
 func TestEndedSoon(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *testServer) {
@@ -282,7 +282,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// What is not verified is not admitted, and no operation runs for nobody.
+// A request that was not verified is not admitted, and no operation runs without a caller.
 func TestUnverifiedRequests(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
@@ -291,7 +291,7 @@ func TestUnverifiedRequests(t *testing.T) {
 	}
 	for _, o := range s.api.Set().All() {
 		if _, err := o.Call(context.Background(), o.Example); err == nil {
-			t.Errorf("%s runs for nobody", o.Name)
+			t.Errorf("%s runs without a caller", o.Name)
 		}
 	}
 }

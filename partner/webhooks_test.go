@@ -85,7 +85,7 @@ func TestWebhooks(t *testing.T) {
 		}
 		history := s.ok(s.get(root+"/events"), 200)
 		if !strings.Contains(history.body, string(d.body)) {
-			t.Errorf("what is delivered, %s, is not what stands in the history, %s", d.body, history.body)
+			t.Errorf("the delivered event %s differs from the one in the history, %s", d.body, history.body)
 		}
 
 		test := s.ok(s.post(webhooks+"/test", "").keyed("t"), 200)
@@ -171,7 +171,7 @@ func TestWebhooksRefuse(t *testing.T) {
 	s.want(s.get(root+"/events?limit=101"), 400, fault.Validation)
 }
 
-// Events are paged by what was seen last, and nothing is missed or told twice.
+// Pages of events continue after the last event seen, without gaps or duplicates.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *testServer) {

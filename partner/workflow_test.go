@@ -31,7 +31,7 @@ func TestWorkflow(t *testing.T) {
 	})
 }
 
-// Names that nobody can have are a mistake of the caller, not names that are not listed.
+// An invalid name is an error of the caller, not a name that is not listed.
 func TestLabelsThatNobodyCanHave(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *testServer) {

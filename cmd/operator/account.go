@@ -22,9 +22,9 @@ import (
 	"github.com/namewharf/namewharf/tools"
 )
 
-// accountCommands are about who signs in.
+// accountCommands are the commands of accounts.
 func (p *program) accountCommands() *cobra.Command {
-	return group("accounts", "account", "Who signs in",
+	return group("accounts", "account", "Accounts that sign in",
 		p.command(createAccount, &cobra.Command{
 			Use: "create", Short: "Make an account; the password is the first line of standard input, or typed",
 			Long:    "Makes an account with the address -email, which counts as verified. The password is the first line of standard input, or is asked for at a terminal.",
@@ -61,7 +61,7 @@ func (p *program) accountCommands() *cobra.Command {
 			Example: "  operator account enable ada@names.example",
 		}),
 		p.command(withAccount(deleteAccount), &cobra.Command{
-			Use: "delete ACCOUNT", Short: "Delete an account with all that is kept about it",
+			Use: "delete ACCOUNT", Short: "Delete an account with all its data",
 			Long: "Deletes an account with its sessions, grants, passkeys, names and security log, as its owner could at /account; its offers are withdrawn. The address may sign up again. " +
 				"It is refused while the sale of one of its names is under way.",
 			Example: "  operator account delete acc_01k8h3v6e4 -reason \"asked for by letter\"",
@@ -69,7 +69,7 @@ func (p *program) accountCommands() *cobra.Command {
 	)
 }
 
-// maxPassword bounds what is read as a password; the rules for one are stricter.
+// maxPassword limits the input that is read as a password; the password rules are stricter.
 const maxPassword = 4 << 10
 
 // accounts opens the accounts of the store. The caller closes them.
@@ -97,7 +97,7 @@ func (p *program) accounts(ctx context.Context) (*account.Accounts, error) {
 	return accounts, nil
 }
 
-// needEmail says what is missing before a password is asked for.
+// needEmail fails without -email, before the program asks for a password.
 func (p *program) needEmail() error {
 	if p.email == "" {
 		return usagef("-email is required")
@@ -105,7 +105,7 @@ func (p *program) needEmail() error {
 	return nil
 }
 
-// createAccount makes an account; its password is the first line of standard input.
+// createAccount creates an account; its password is the first line of standard input.
 func createAccount(ctx context.Context, p *program, _ []string) error {
 	if err := p.needEmail(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func createAccount(ctx context.Context, p *program, _ []string) error {
 	return p.print(result, func(w io.Writer) { fmt.Fprintf(w, "account\t%s\ne-mail\t%s\n", result.ID, result.Email) })
 }
 
-// readPassword reads a line, without showing it where a person types it.
+// readPassword reads a line, without echo at a terminal.
 func (p *program) readPassword() (string, error) {
 	if f, ok := p.stdin.(*os.File); ok && isTerminal(f) {
 		fmt.Fprint(p.stderr, "password: ")
@@ -152,7 +152,7 @@ func (p *program) readPassword() (string, error) {
 	return line, nil
 }
 
-// linkAccount mints a one-time sign-in link, for a person whose mail does not arrive.
+// linkAccount creates a one-time sign-in link, for a user who receives no mail.
 func linkAccount(ctx context.Context, p *program, _ []string) error {
 	if err := p.needEmail(); err != nil {
 		return err
@@ -160,7 +160,7 @@ func linkAccount(ctx context.Context, p *program, _ []string) error {
 	return p.mint(ctx, func(accounts *account.Accounts) (string, error) { return accounts.Link(ctx, p.email) }, "sign-in link, good once within a day")
 }
 
-// inviteAccount mints a one-time sign-up link, for a service with -signup invite.
+// inviteAccount creates a one-time sign-up link, for a service with -signup invite.
 func inviteAccount(ctx context.Context, p *program, _ []string) error {
 	return p.mint(ctx, func(accounts *account.Accounts) (string, error) { return accounts.Invite(ctx) }, "invitation, good once within two weeks")
 }
@@ -230,7 +230,7 @@ func listAccounts(ctx context.Context, p *program, _ []string) error {
 	})
 }
 
-// withAccount is a command on the account that its argument names, by id or by e-mail address.
+// withAccount returns a command on the account that its argument names, by id or by e-mail address.
 func withAccount(do func(context.Context, *program, *account.Accounts, account.Account) error) action {
 	return func(ctx context.Context, p *program, args []string) error {
 		accounts, err := p.accounts(ctx)

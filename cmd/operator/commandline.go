@@ -10,10 +10,10 @@ import (
 	"github.com/namewharf/namewharf/spelling"
 )
 
-// A line is a command line that was read: which command is meant, its arguments and its flags.
+// A line is a parsed command line: the command, its arguments and its flags.
 //
-// Cobra wants flags behind the command and with two dashes. Here they may stand anywhere and have one dash or two, as in
-// the other programs; there are no clusters of one-letter flags.
+// Cobra requires flags after the command and with two dashes. Here they may be anywhere and have one dash or two, as in the
+// other programs; there are no clusters of one-letter flags.
 type line struct {
 	command *cobra.Command
 	words   []string // arguments of the command
@@ -27,8 +27,7 @@ type typedFlag struct {
 	valued bool
 }
 
-// read reads a command line. It fails with a [usageError] on a command or a flag that there is not, with what was probably
-// meant.
+// read parses a command line. For an unknown command or flag it fails with a [usageError] that suggests the nearest one.
 func read(root *cobra.Command, args []string) (line, error) {
 	l, err := split(root, args)
 	if err != nil {
@@ -48,7 +47,7 @@ func read(root *cobra.Command, args []string) (line, error) {
 	return l, nil
 }
 
-// split parts flags from words. Whether a flag takes a value is the same in all commands.
+// split separates flags from words. Whether a flag takes a value is the same in all commands.
 func split(root *cobra.Command, args []string) (l line, err error) {
 	known := map[string]bool{"h": true}
 	visit(root, func(c *cobra.Command) {
@@ -88,7 +87,7 @@ func split(root *cobra.Command, args []string) (l line, err error) {
 	return l, nil
 }
 
-// descend follows the words from command to command, and returns the last with the words behind it.
+// descend follows the words from command to subcommand, and returns the last one with the remaining words.
 func descend(c *cobra.Command, words []string) (*cobra.Command, []string) {
 	for len(words) > 0 {
 		at := slices.IndexFunc(c.Commands(), func(sub *cobra.Command) bool { return sub.Name() == words[0] || sub.HasAlias(words[0]) })
@@ -100,12 +99,12 @@ func descend(c *cobra.Command, words []string) (*cobra.Command, []string) {
 	return c, words
 }
 
-// has reports whether a flag was typed.
+// has reports whether a flag is on the command line.
 func (l line) has(name string) bool {
 	return slices.ContainsFunc(l.flags, func(f typedFlag) bool { return f.name == name && f.value != "false" })
 }
 
-// args is the line in the order and the spelling of cobra.
+// args returns the line in the order and the spelling that cobra requires.
 func (l line) args() []string {
 	args := strings.Fields(wordsOf(l.command))
 	for _, f := range l.flags {
@@ -129,13 +128,13 @@ func visit(c *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// wordsOf is what is typed for a command, without the name of the program.
+// wordsOf returns the words of a command, without the name of the program.
 func wordsOf(c *cobra.Command) string {
 	_, words, _ := strings.Cut(c.CommandPath(), " ")
 	return words
 }
 
-// leaves are the commands that do something, in the order of the help.
+// leaves returns the commands without subcommands, in the order of the help.
 func leaves(root *cobra.Command) (all []*cobra.Command) {
 	visit(root, func(c *cobra.Command) {
 		if !c.HasSubCommands() && !c.Hidden {
@@ -145,13 +144,13 @@ func leaves(root *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// ownFlags are the flags that a command takes beside those of every command.
+// ownFlags returns the flags of a command beside the common ones.
 func ownFlags(c *cobra.Command) (names []string) {
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names
 }
 
-// checkFlag refuses a flag that a command does not take: whoever types "order refund -dry-run" does not mean to refund.
+// checkFlag refuses a flag that a command does not take. Ignoring it would be dangerous: "order refund -dry-run" would refund.
 func checkFlag(c *cobra.Command, name string) error {
 	if c.Flags().Lookup(name) != nil || c.Root().PersistentFlags().Lookup(name) != nil {
 		return nil
@@ -163,7 +162,7 @@ func checkFlag(c *cobra.Command, name string) error {
 	return usagef("%s takes no -%s; it takes -%s", wordsOf(c), name, strings.Join(own, ", -"))
 }
 
-// noSuchFlag says which flag was probably meant by one that no command has.
+// noSuchFlag returns the error for an unknown flag, with the nearest one.
 func noSuchFlag(c *cobra.Command, name string) error {
 	known := ownFlags(c)
 	c.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
@@ -179,7 +178,7 @@ func noSuchFlag(c *cobra.Command, name string) error {
 	return usagef("there is no flag -%s%s; -h lists the flags", name, near)
 }
 
-// noSuchCommand says which command was probably meant by words that are none.
+// noSuchCommand returns the error for an unknown command, with the nearest one.
 func noSuchCommand(root *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return usagef("say what to do; -h lists the commands")

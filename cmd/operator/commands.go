@@ -19,15 +19,15 @@ var sections = []*cobra.Group{
 	{ID: "selling", Title: "Names and prices"},
 	{ID: "accounts", Title: "Accounts"},
 	{ID: "partners", Title: "Partners"},
-	{ID: "orders", Title: "Orders and books"},
+	{ID: "orders", Title: "Orders and ledger"},
 	{ID: "store", Title: "Store and keys"},
 	{ID: "more", Title: "More"},
 }
 
-// unsorted keeps cobra, in all of the process, from putting the commands in another order than that of the help.
+// unsorted makes cobra list commands in the order of their definition, in the whole process.
 var unsorted = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 
-// root is the program with all its commands.
+// root returns the root command with all commands.
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "operator COMMAND",
@@ -70,7 +70,7 @@ func (p *program) root() *cobra.Command {
 	return root
 }
 
-// group is a command that has others below it.
+// group returns a command with subcommands.
 func group(section, name, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, GroupID: section, Args: cobra.ArbitraryArgs}
 	c.AddCommand(commands...)
@@ -100,15 +100,15 @@ func (p *program) command(do action, c *cobra.Command, flags ...option) *cobra.C
 	return c
 }
 
-// argumentsOf are the arguments of a command as its usage names them.
+// argumentsOf returns the arguments of a command as its usage names them.
 func argumentsOf(c *cobra.Command) []string { return strings.Fields(c.Use)[1:] }
 
-// usageOf is what is typed for a command, with its arguments.
+// usageOf returns the command line of a command, with its arguments.
 func usageOf(c *cobra.Command) string {
 	return strings.Join(append([]string{wordsOf(c)}, argumentsOf(c)...), " ")
 }
 
-// countOf says how the arguments typed differ from those wanted.
+// countOf describes how the number of arguments differs from the expected one.
 func countOf(got, want int) string {
 	switch {
 	case got == want-1:
@@ -121,8 +121,8 @@ func countOf(got, want int) string {
 	return fmt.Sprintf("there are %d arguments too many", got-want)
 }
 
-// fill sets the flags that were not typed from the environment and the settings file, which may hold what is meant for
-// other commands and programs.
+// fill sets flags that are not on the command line from the environment and the settings file, which may also have settings
+// of other commands and programs.
 func (p *program) fill(c *cobra.Command) error {
 	all := flag.NewFlagSet(c.Name(), flag.ContinueOnError)
 	var err error

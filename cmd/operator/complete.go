@@ -14,13 +14,13 @@ import (
 	"github.com/namewharf/namewharf/seal"
 )
 
-// completes reports whether a shell asks how a command line may go on.
+// completes reports whether a shell requests completions.
 func completes(args []string) bool {
 	return len(args) > 1 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// complete answers the shell. The last argument is the word that is being typed; a flag that it begins with one dash goes on
-// with one.
+// complete prints completions for the shell. The last argument is the word to complete; a flag with one dash is completed with
+// one dash.
 func (p *program) complete(ctx context.Context, root *cobra.Command, args []string) error {
 	word := args[len(args)-1]
 	l, err := split(root, args[1:len(args)-1])
@@ -54,7 +54,7 @@ func (p *program) complete(ctx context.Context, root *cobra.Command, args []stri
 	return err
 }
 
-// completeFlags says which values the flags of a command may have.
+// completeFlags registers the completions of a command's flag values.
 func (p *program) completeFlags(c *cobra.Command) {
 	fixed := map[string][]string{"env": {"live", "sandbox"}, "scopes": credential.Scopes}
 	for _, name := range ownFlags(c) {
@@ -69,7 +69,7 @@ func (p *program) completeFlags(c *cobra.Command) {
 	}
 }
 
-// completeArgument says how an argument of a command may go on, by its name in the usage.
+// completeArgument completes an argument of a command, by its name in the usage.
 func (p *program) completeArgument(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	wanted := argumentsOf(c)
 	if len(args) >= len(wanted) {
@@ -88,7 +88,7 @@ func (p *program) completeArgument(c *cobra.Command, args []string, word string)
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// reader opens the partner business to look at it. It is nil where there is no store: nothing is completed then.
+// reader opens the partner services for reading. It returns nil without a store; then nothing is completed.
 func (p *program) reader(c *cobra.Command) *admin.Operator {
 	p.stderr = io.Discard
 	if p.fill(c) != nil {

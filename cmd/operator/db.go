@@ -33,15 +33,14 @@ func (p *program) dbCommands() *cobra.Command {
 			Example: "  operator db restore /backup/namewharf-2026-11-01.db -data /var/lib/namewharf\n  operator db restore namewharf.db -overwrite -reason \"a disk was lost\"",
 		}, overwriteFlag),
 		p.command(checkDB, &cobra.Command{
-			Use: "check", Short: "Look for damage and for settings that risk what is stored",
-			Long:    "Looks for damage, for which the exit status is 1, and warns of settings that risk what is stored.",
+			Use: "check", Short: "Check for damage and for risky database settings",
+			Long:    "Checks for damage, for which the exit status is 1, and warns of database settings that risk data loss.",
 			Example: "  operator db check -json",
 		}),
 	)
 }
 
-// migrateDB brings the schema up to date. It alone of the operator's commands makes a store where there is none, and the
-// keys beside an embedded one.
+// migrateDB migrates the schema. It creates a missing store, and the keys of an embedded one.
 func migrateDB(ctx context.Context, p *program, _ []string) error {
 	db, err := p.openAs(ctx, store.Config{NoMigrate: true})
 	if err != nil {
@@ -84,13 +83,13 @@ func backupDB(ctx context.Context, p *program, args []string) error {
 	return p.print(result, func(w io.Writer) { fmt.Fprintf(w, "backup\t%s\n", result.File) })
 }
 
-// A restoration is what db restore did.
+// A restoration is the result of db restore.
 type restoration struct {
 	File     string `json:"file"`
 	Data     string `json:"data"`
-	Replaced string `json:"replaced,omitempty"` // where the store that was there is now
-	KeyFile  string `json:"key_file"`           // or the variable that holds the keys
-	Fits     bool   `json:"key_fits"`           // the keys open what the backup has sealed
+	Replaced string `json:"replaced,omitempty"` // the new path of the previous store
+	KeyFile  string `json:"key_file"`           // or the variable with the keys
+	Fits     bool   `json:"key_fits"`           // the keys open the sealed rows of the backup
 }
 
 // restoreDB makes the embedded store from a backup.
@@ -110,7 +109,7 @@ func restoreDB(ctx context.Context, p *program, args []string) error {
 	if err != nil {
 		return err
 	}
-	db, err := p.open(ctx) // which brings its schema up to date
+	db, err := p.open(ctx) // which migrates its schema
 	if err != nil {
 		return err
 	}
@@ -142,7 +141,7 @@ func (r restoration) print(w io.Writer, keysErr error) {
 	fmt.Fprintf(w, "price list\t%s is not in a backup: copy it too\n", app.PricesFile)
 }
 
-// checkDB fails where it finds damage; settings that risk what is stored are told.
+// checkDB fails if it finds damage, and warns of risky settings.
 func checkDB(ctx context.Context, p *program, _ []string) error {
 	db, err := p.openAsIs(ctx)
 	if err != nil {

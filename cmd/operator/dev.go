@@ -21,28 +21,28 @@ import (
 	"github.com/namewharf/namewharf/internal/partnercli"
 )
 
-// devCommands are for who builds on the partner API. They need no store.
+// devCommands are the commands for developers of partners. They need no store.
 func (p *program) devCommands() *cobra.Command {
 	return group("partners", "dev", "Try the Partner API, without a store",
 		p.command(devSign, &cobra.Command{
 			Use: "sign METHOD PATH", Short: "Sign a request and print its headers, or send it",
-			Long: "Signs a request of the Partner API with -key-id and the secret in " + secretVariable + ", and prints its headers; with -canonical what is signed, with -curl a command, with -send the answer of -base-url.",
+			Long: "Signs a request of the Partner API with -key-id and the secret in " + secretVariable + ", and prints its headers; with -canonical the canonical string, with -curl a command, with -send the answer of -base-url.",
 			Example: "  operator dev sign GET \"/api/partner/v1/domains/search?q=wallet\" -key-id nw_sandbox_01k8h3v6e4 -curl\n" +
 				"  operator dev sign POST /api/partner/v1/quotes -body quote.json -send",
 		}, credentialFlags, signFlags, baseURLFlag),
 		p.command(devListen, &cobra.Command{
-			Use: "listen", Short: "Take webhooks on loopback and say of each whether it is genuine",
-			Long:    "Takes webhooks on loopback and says of each whether it is genuine, until it is interrupted. The secret is in " + webhookSecretVariable + ". -register makes it the partner's webhook meanwhile; -status-code and -delay play a bad receiver.",
+			Use: "listen", Short: "Receive webhooks on loopback and verify their signatures",
+			Long:    "Receives webhooks on loopback and verifies their signatures, until it is interrupted. The secret is in " + webhookSecretVariable + ". -register makes it the partner's webhook meanwhile; -status-code and -delay simulate a failing receiver.",
 			Example: "  operator dev listen -register -key-id nw_sandbox_01k8h3v6e4\n  operator dev listen -addr 127.0.0.1:9000 -status-code 500",
 		}, credentialFlags, baseURLFlag, listenFlags),
 		p.command(devTrigger, &cobra.Command{
-			Use: "trigger", Short: "Have a test event sent to the partner's webhook, and say what came of it",
+			Use: "trigger", Short: "Send a test event to the partner's webhook and print its delivery",
 			Example: "  operator dev trigger -key-id nw_sandbox_01k8h3v6e4 -base-url https://names.example",
 		}, credentialFlags, baseURLFlag),
 	)
 }
 
-// devOptions are the flags of the commands for who builds on the partner API. These commands need no store.
+// devOptions are the flags of the dev commands.
 type devOptions struct {
 	keyID, secret    string
 	body, idempotent string
@@ -62,7 +62,7 @@ const (
 	webhookSecretVariable = "NAMEWHARF_WEBHOOK_SECRET"
 )
 
-// credential is what signs, from flags or the environment.
+// credential returns the credential of the flags or the environment.
 func (p *program) credential() (partnercli.Credential, error) {
 	c := partnercli.Credential{KeyID: p.dev.keyID, Secret: p.dev.secret}
 	if c.Secret == "" {
@@ -86,10 +86,10 @@ func (p *program) client() (*partnercli.Client, error) {
 	return client, nil
 }
 
-// maxBody is more than the service takes, so that what it does with too long a body can be tried.
+// maxBody is more than the service accepts, so that its answer to a long body can be tried.
 const maxBody = 8 << 20
 
-// request is what the flags and the arguments say.
+// request returns the request of the flags and the arguments.
 func (p *program) request(method, target string) (partnercli.Request, error) {
 	r := partnercli.Request{
 		Method: method, Target: target,
@@ -115,7 +115,7 @@ func (p *program) request(method, target string) (partnercli.Request, error) {
 	return r, nil
 }
 
-// devSign signs a request and shows it, or what is answered to it.
+// devSign signs a request and prints it, or sends it and prints the answer.
 func devSign(ctx context.Context, p *program, args []string) error {
 	r, err := p.request(args[0], args[1])
 	if err != nil {
@@ -157,7 +157,7 @@ func devSign(ctx context.Context, p *program, args []string) error {
 	return err
 }
 
-// sendSigned prints the body of the answer as it came, and its status beside it.
+// sendSigned sends a request. It prints the body of the answer, and the status to standard error.
 func (p *program) sendSigned(ctx context.Context, r partnercli.Request) error {
 	client, err := p.client()
 	if err != nil {
@@ -177,7 +177,7 @@ func (p *program) sendSigned(ctx context.Context, r partnercli.Request) error {
 	return nil
 }
 
-// devListen takes webhooks until it is told to end.
+// devListen receives webhooks until ctx ends.
 func devListen(ctx context.Context, p *program, _ []string) error {
 	o := &p.dev
 	if o.webhookSecret == "" {
@@ -185,7 +185,7 @@ func devListen(ctx context.Context, p *program, _ []string) error {
 	}
 	switch {
 	case !httpserver.Loopback(o.addr):
-		return usagef("-addr must be on loopback; to be reached from elsewhere, let a tunnel end there and give its -url")
+		return usagef("-addr must be on loopback; to receive webhooks from another machine, forward a tunnel to it and give its -url")
 	case o.statusCode != 0 && (o.statusCode < 200 || o.statusCode > 599):
 		return usagef("-status-code must be from 200 to 599")
 	case o.delay < 0:
@@ -212,11 +212,11 @@ func devListen(ctx context.Context, p *program, _ []string) error {
 	return p.listen(ctx, listener, client)
 }
 
-// listen takes webhooks, and is the partner's webhook meanwhile if there is a client.
+// listen receives webhooks. With a client it is the partner's webhook meanwhile.
 func (p *program) listen(ctx context.Context, listener net.Listener, client *partnercli.Client) error {
 	address := "http://" + listener.Addr().String()
 	receiver := &partnercli.Receiver{Secret: p.dev.webhookSecret, Status: p.dev.statusCode, Delay: p.dev.delay, OnDelivery: p.printDelivery}
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // it takes what comes until nothing is sent any more
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // it receives until the webhook is removed
 	ended := make(chan error, 1)
 	go func() { ended <- receiver.Serve(serving, listener) }()
 	end := func() error { stop(); return <-ended }
@@ -233,7 +233,7 @@ func (p *program) listen(ctx context.Context, listener net.Listener, client *par
 	return end()
 }
 
-// unregisterTimeout is how long the end may take.
+// unregisterTimeout limits the removal of the webhook.
 const unregisterTimeout = 5 * time.Second
 
 func (p *program) unregister(ctx context.Context, remove func(context.Context) error) {
@@ -244,7 +244,7 @@ func (p *program) unregister(ctx context.Context, remove func(context.Context) e
 	}
 }
 
-// newWebhookSecret is a secret in the form of Standard Webhooks.
+// newWebhookSecret returns a random secret in the form of Standard Webhooks.
 func newWebhookSecret() string {
 	raw := make([]byte, 24)
 	rand.Read(raw)
@@ -256,7 +256,7 @@ func (p *program) printDelivery(v partnercli.Delivery) {
 	if p.json {
 		e := json.NewEncoder(p.stdout)
 		e.SetEscapeHTML(false)
-		_ = e.Encode(v) // nobody reads any more
+		_ = e.Encode(v) // standard output may be closed
 		return
 	}
 	var body struct {
@@ -268,7 +268,7 @@ func (p *program) printDelivery(v partnercli.Delivery) {
 			} `json:"order"`
 		} `json:"data"`
 	}
-	_ = json.Unmarshal(v.Event, &body) // what is not there is not shown
+	_ = json.Unmarshal(v.Event, &body) // missing fields are not shown
 	verdict := fmt.Sprintf("X-Service-Signature %s, webhook-signature %s", v.Service, v.Standard)
 	if v.Service == partnercli.Good && v.Standard == partnercli.Good {
 		verdict = "signatures good"
@@ -284,7 +284,7 @@ func (p *program) printDelivery(v partnercli.Delivery) {
 	fmt.Fprintln(p.stdout, printable(strings.Join(fields, "  ")))
 }
 
-// printable keeps what a sender says from steering the terminal.
+// printable replaces control characters, which could control the terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
@@ -294,7 +294,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// devTrigger has a test event sent. It fails where that did not arrive.
+// devTrigger sends a test event. It fails if the event is not delivered.
 func devTrigger(ctx context.Context, p *program, _ []string) error {
 	client, err := p.client()
 	if err != nil {
@@ -318,7 +318,7 @@ func devTrigger(ctx context.Context, p *program, _ []string) error {
 		}
 	})
 	if err == nil && delivery.Status != "delivered" {
-		err = errors.New("the event was not taken yet")
+		err = errors.New("the event is not delivered yet")
 	}
 	return err
 }

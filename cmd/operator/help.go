@@ -11,16 +11,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// exitStatuses are how the program ends.
+// exitStatuses describes the exit statuses.
 const exitStatuses = `  0  it is done
   1  it was tried and failed, or bad rows or damage were found
   2  it cannot be done as it was typed: nothing was changed
 `
 
-// helpWidth is how many columns a text may take.
+// helpWidth is the line width of help texts.
 const helpWidth = 110
 
-// help prints what a command does, with its flags.
+// help prints the help of a command.
 func (p *program) help(c *cobra.Command, _ []string) {
 	w := p.stdout
 	fmt.Fprintf(w, "%s.\n", wrap(strings.TrimSuffix(cmp.Or(c.Long, c.Short), ".")))
@@ -38,7 +38,7 @@ func (p *program) help(c *cobra.Command, _ []string) {
 	}
 	if !c.HasParent() {
 		fmt.Fprintf(w, "\nFlags of every command:\n%s", flagUsages(c.PersistentFlags()))
-		fmt.Fprintf(w, "\nA flag has one dash or two, and stands before or behind the words. It is also NAMEWHARF_<NAME> in the environment\n"+
+		fmt.Fprintf(w, "\nA flag has one dash or two, anywhere on the line. It is also NAMEWHARF_<NAME> in the environment\n"+
 			"and a key of the -config file; a flag wins over the environment, the environment over the file.\n"+
 			"\nExit status:\n%s\n\"operator COMMAND -h\" describes a command.\n", exitStatuses)
 		return
@@ -129,7 +129,7 @@ func commonNames(c *cobra.Command) string {
 	return strings.Join(names, ", ")
 }
 
-// helpCommand is the help of a command by words.
+// helpCommand returns the command help.
 func (p *program) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Describe a command", GroupID: "more", Args: cobra.ArbitraryArgs,

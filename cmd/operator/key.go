@@ -21,9 +21,9 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// keyCommands are about the keys of the server.
+// keyCommands are the commands of the server's keys.
 func (p *program) keyCommands() *cobra.Command {
-	return group("store", "key", "Keys that seal what the store must not show",
+	return group("store", "key", "Keys that encrypt secrets in the store",
 		p.command(listKeys, &cobra.Command{Use: "list", Short: "List the keys, and how many rows each has sealed", Example: "  operator key list -json"}),
 		p.command(withOperator(rotateKeys), &cobra.Command{
 			Use: "rotate", Short: "Seal everything with a new key, while the service runs",
@@ -34,8 +34,8 @@ func (p *program) keyCommands() *cobra.Command {
 	)
 }
 
-// loadKeys reads the server's keys. A key file is made only where that is said: others would seal what the service cannot
-// read.
+// loadKeys reads the server's keys. It creates a key file only if make is true, because the service could not read rows
+// sealed with another key.
 func (p *program) loadKeys(make bool) (*seal.Keys, error) {
 	given := p.keys
 	given.KeysExist = !make
@@ -46,7 +46,7 @@ func (p *program) loadKeys(make bool) (*seal.Keys, error) {
 	return keys, nil
 }
 
-// sealingKeys are the server's keys, once they are seen to be those of the store.
+// sealingKeys returns the server's keys after checking that they fit the store.
 func (p *program) sealingKeys(ctx context.Context, db *store.DB) (*seal.Keys, error) {
 	keys, err := p.loadKeys(false)
 	if err != nil {
@@ -67,13 +67,13 @@ type keyRow struct {
 	Where map[string]int `json:"tables"`
 }
 
-// listKeys tells which keys there are, and how much each seals.
+// listKeys lists the keys, and how many rows each seals.
 func listKeys(ctx context.Context, p *program, _ []string) error {
 	db, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
-	keys, err := p.loadKeys(false) // those of the store or not: that is what there is to see
+	keys, err := p.loadKeys(false) // whether or not they fit the store
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func listKeys(ctx context.Context, p *program, _ []string) error {
 	})
 }
 
-// A rotation is what key rotate did.
+// A rotation is the result of key rotate.
 type rotation struct {
 	Key     string   `json:"key_id"`        // that seals
 	Made    bool     `json:"made"`          // just now
@@ -114,7 +114,7 @@ type rotation struct {
 	Removed []string `json:"removed_keys"`
 }
 
-// keyLease keeps two operators from changing the file at once.
+// keyLease prevents two operators from changing the file at once.
 const keyLease = "server keys"
 
 // rotateKeys puts a new key first and seals everything with it, or finishes a rotation that was begun; with -retire it
@@ -131,7 +131,7 @@ func rotateKeys(ctx context.Context, p *program, op *admin.Operator, _ []string)
 	return err
 }
 
-// changeKeys does what rotateKeys says, while nobody else does.
+// changeKeys does the work of rotateKeys while it has the lease.
 func changeKeys(ctx context.Context, p *program, op *admin.Operator, path string) error {
 	uses, err := op.KeyUses(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func changeKeys(ctx context.Context, p *program, op *admin.Operator, path string
 	return err
 }
 
-// rotateTo seals everything with the first key, which is made before unless rows wait from a rotation that was begun.
+// rotateTo seals every row with the first key. It creates a new first key unless an earlier rotation is unfinished.
 func rotateTo(ctx context.Context, op *admin.Operator, path string, uses []admin.KeyUse) (rotation, error) {
 	did := rotation{Key: uses[0].ID.String(), Older: []string{}, Removed: []string{}}
 	begun := slices.ContainsFunc(uses[1:], func(u admin.KeyUse) bool { return u.Known && u.Total() > 0 })
@@ -183,8 +183,8 @@ func rotateTo(ctx context.Context, op *admin.Operator, path string, uses []admin
 	return did, err
 }
 
-// retireAfter is how long keys stay after a change of the file: so long a sign-in that was begun may take, which is
-// sealed with them in a browser.
+// retireAfter is how long the previous keys stay in the file after a change. Sign-ins in progress, whose state is sealed with
+// them in a browser, may take that long.
 const retireAfter = 10 * time.Minute
 
 // retireKeys removes all keys but the first from the file, if they seal nothing.

@@ -19,9 +19,9 @@ import (
 	"github.com/namewharf/namewharf/partner/admin"
 )
 
-// ledgerCommands are about the books.
+// ledgerCommands are the commands of the ledger.
 func (p *program) ledgerCommands() *cobra.Command {
-	return group("orders", "ledger", "The books",
+	return group("orders", "ledger", "The ledger",
 		p.command(withOperator(checkLedger), &cobra.Command{
 			Use: "check", Short: "Compare the ledger with itself and with the orders",
 			Long:    "Compares the ledger with itself and with the orders. The exit status is 1 where they disagree.",
@@ -30,7 +30,7 @@ func (p *program) ledgerCommands() *cobra.Command {
 	)
 }
 
-// auditCommand is the audit log.
+// auditCommand shows the audit log.
 func (p *program) auditCommand() *cobra.Command {
 	c := p.command(showAudit, &cobra.Command{
 		Use: "audit", Short: "Show who did what and why, the newest first", GroupID: "orders",
@@ -40,7 +40,7 @@ func (p *program) auditCommand() *cobra.Command {
 	return c
 }
 
-// webhookCommands are about what is sent to partners.
+// webhookCommands are the commands of webhook deliveries.
 func (p *program) webhookCommands() *cobra.Command {
 	return group("partners", "webhook", "Events sent to partners",
 		p.command(showDeliveries, &cobra.Command{
@@ -72,7 +72,7 @@ func checkLedger(ctx context.Context, p *program, op *admin.Operator, _ []string
 // maxAudit is how many lines of the audit log are printed at most.
 const maxAudit = 1000
 
-// showAudit tells who did what, the newest first.
+// showAudit prints the audit log, the newest entries first.
 func showAudit(ctx context.Context, p *program, _ []string) error {
 	filter := audit.Filter{Actor: p.actor, Action: p.action, Subject: p.subject, Limit: p.limit}
 	var err error
@@ -101,7 +101,7 @@ func showAudit(ctx context.Context, p *program, _ []string) error {
 	})
 }
 
-// detailText is the details of a line in a table: nothing where there are none.
+// detailText returns the details of a line for a table, empty if there are none.
 func detailText(details json.RawMessage) string {
 	if string(details) == "{}" {
 		return ""
@@ -130,7 +130,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("-since must be how long ago, such as 24h or 7d, or a date or time such as 2026-11-01 or 2026-11-01T08:00:00Z")
 }
 
-// receiver reads whose webhooks a command is about, and opens the partner business.
+// receiver returns the party of -partner and -env, and the partner services.
 func (p *program) receiver(ctx context.Context) (market.Environment, *admin.Operator, error) {
 	env, err := p.environment()
 	if err != nil {
@@ -161,7 +161,7 @@ func showDeliveries(ctx context.Context, p *program, _ []string) error {
 	})
 }
 
-// redeliver has an event sent once more.
+// redeliver sends an event once more.
 func redeliver(ctx context.Context, p *program, args []string) error {
 	env, op, err := p.receiver(ctx)
 	if err != nil {

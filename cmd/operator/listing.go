@@ -22,7 +22,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// listingCommands are about the names for sale.
+// listingCommands are the commands of listings.
 func (p *program) listingCommands() *cobra.Command {
 	return group("selling", "listing", "Names for sale",
 		p.command(importListings, &cobra.Command{
@@ -49,7 +49,7 @@ func (p *program) listingCommands() *cobra.Command {
 	)
 }
 
-// importListings puts the names of a CSV file up for sale.
+// importListings imports listings from a CSV file.
 func importListings(ctx context.Context, p *program, args []string) error {
 	env, err := p.environment()
 	if err != nil {
@@ -87,7 +87,7 @@ func importListings(ctx context.Context, p *program, args []string) error {
 	return refusedRows(len(report.Bad), p)
 }
 
-// refusedRows fails where bad rows keep an import from being done, in a dry run as in the real one.
+// refusedRows returns the error of an import that bad rows prevent, of a dry run too.
 func refusedRows(bad int, p *program) error {
 	switch {
 	case bad == 0 || p.partial:
@@ -155,7 +155,7 @@ func (r listingRow) price(cents int64) string {
 	return money.Amount{Cents: cents, Currency: r.Currency}.String()
 }
 
-// inventory reads what a filter chooses, in the environments that -env allows.
+// inventory returns the listings that match a filter, in the environments of -env.
 func (p *program) inventory(ctx context.Context, f market.InventoryFilter) ([]listingRow, error) {
 	if p.env != "" {
 		var err error
@@ -239,7 +239,7 @@ func showListing(ctx context.Context, p *program, args []string) error {
 	})
 }
 
-// removeListing takes a name off sale.
+// removeListing withdraws the listings of a name.
 func removeListing(ctx context.Context, p *program, args []string) error {
 	env, err := p.environment()
 	if err != nil {
@@ -283,7 +283,7 @@ func openFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// A bar shows the progress of an import to a person.
+// A bar shows the progress of an import at a terminal.
 type bar struct {
 	w   io.Writer
 	bar *progressbar.ProgressBar

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// manCommands is one that writes the manual pages of all commands into a directory. Only the program that makes a release has
-// it: the writer is larger than all commands together.
+// manCommands returns the command that writes the manual pages of all commands into a directory. Only release builds have it,
+// because the writer is larger than all commands together.
 func (p *program) manCommands() []*cobra.Command {
 	return []*cobra.Command{p.command(writeManual, &cobra.Command{Use: "man DIRECTORY", Short: "Write the manual pages into a directory", GroupID: "more", Hidden: true})}
 }
@@ -31,7 +31,7 @@ func writeManual(_ context.Context, p *program, args []string) error {
 			all = append(all, c)
 		}
 	})
-	for _, c := range all { // of which the writer adds to
+	for _, c := range all { // writePage changes them
 		if err := writePage(c, args[0]); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/namewharf/namewharf/sale"
 )
 
-// orderCommands are about the orders of partners.
+// orderCommands are the commands of orders.
 func (p *program) orderCommands() *cobra.Command {
 	act := func(name, short string, a sale.Action) *cobra.Command {
 		return p.command(actOnOrder(a), &cobra.Command{Use: name + " ORDER", Short: short, Example: "  operator order " + name + " ord_01k8h3v6e4 -reason \"ticket 4711\""})
@@ -34,7 +34,7 @@ func (p *program) orderCommands() *cobra.Command {
 	)
 }
 
-// domainCommands are about domains whose sales are reviewed.
+// domainCommands are the commands of domains whose sales are reviewed.
 func (p *program) domainCommands() *cobra.Command {
 	return group("orders", "domain", "Domains whose sales are reviewed",
 		p.command(flagDomain, &cobra.Command{Use: "flag DOMAIN", Short: "Hold sales of a domain for manual review", Example: "  operator domain flag brewhaven.com -reason \"a dispute\""}),
@@ -107,7 +107,7 @@ func (p *program) printOrder(o sale.Order) error {
 	})
 }
 
-// actOnOrder is the command that does an action to an order.
+// actOnOrder returns the command that runs an action on an order.
 func actOnOrder(a sale.Action) func(context.Context, *program, []string) error {
 	return withOperator(func(ctx context.Context, p *program, op *admin.Operator, args []string) error {
 		o, err := op.Transition(ctx, args[0], a, p.reason)
@@ -118,7 +118,7 @@ func actOnOrder(a sale.Action) func(context.Context, *program, []string) error {
 	})
 }
 
-// flagDomain makes sales of a domain wait for a person; unflagDomain ends that.
+// flagDomain holds later sales of a domain for manual review; unflagDomain undoes that.
 func flagDomain(ctx context.Context, p *program, args []string) error {
 	return p.review(ctx, args[0], true)
 }

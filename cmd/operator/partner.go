@@ -21,7 +21,7 @@ import (
 	"github.com/namewharf/namewharf/partner/signature"
 )
 
-// partnerCommands are about who sells our names.
+// partnerCommands are the commands of partners.
 func (p *program) partnerCommands() *cobra.Command {
 	return group("partners", "partner", "Who sells our names",
 		p.command(createPartner, &cobra.Command{
@@ -48,7 +48,7 @@ func (p *program) partnerCommands() *cobra.Command {
 	)
 }
 
-// credentialCommands are about what partners sign with.
+// credentialCommands are the commands of partners' credentials.
 func (p *program) credentialCommands() *cobra.Command {
 	return group("partners", "credential", "What partners sign requests with",
 		p.command(createCredential, &cobra.Command{
@@ -71,14 +71,14 @@ func (p *program) credentialCommands() *cobra.Command {
 	)
 }
 
-// sandboxCommands are about the sandbox of partners.
+// sandboxCommands are the commands of the sandbox.
 func (p *program) sandboxCommands() *cobra.Command {
 	return group("partners", "sandbox", "The sandbox of partners",
 		p.command(withOperator(seedSandbox), &cobra.Command{Use: "seed", Short: "Put the sandbox's inventory up for sale", Example: "  operator sandbox seed"}),
 	)
 }
 
-// operator opens the partner business under the name of who runs the command.
+// operator opens the partner services under the name of the user who runs the command.
 func (p *program) operator(ctx context.Context) (*admin.Operator, error) {
 	db, err := p.open(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *program) operator(ctx context.Context) (*admin.Operator, error) {
 	return admin.New(db, sealing, time.Now, by.Name).WithReason(by.Reason), nil
 }
 
-// author is who runs the command, for the audit log.
+// author returns the author for the audit log: the user who runs the command.
 func (p *program) author() audit.Author {
 	by := audit.Author{Name: cmp.Or(p.as, "operator"), Reason: p.reason, Now: time.Now}
 	if u, err := user.Current(); err == nil && u.Username != "" && p.as == "" {
@@ -101,8 +101,7 @@ func (p *program) author() audit.Author {
 	return by
 }
 
-// withOperator is a command on the partner business, which is opened for it. What the business refuses is told in the words
-// of a terminal.
+// withOperator returns a command on the partner services, whose errors it words for a terminal.
 func withOperator(do func(context.Context, *program, *admin.Operator, []string) error) func(context.Context, *program, []string) error {
 	return func(ctx context.Context, p *program, args []string) error {
 		op, err := p.operator(ctx)
@@ -122,7 +121,7 @@ func (p *program) environment() (market.Environment, error) {
 	return env, nil
 }
 
-// terms are those given by flags, over others.
+// terms returns the terms with those of the flags replaced.
 func (p *program) terms(over credential.Terms) credential.Terms {
 	if p.given["review-limit-cents"] {
 		over.ReviewLimitCents = p.reviewLimit
@@ -184,7 +183,7 @@ func listPartners(ctx context.Context, p *program, op *admin.Operator, _ []strin
 	})
 }
 
-// setTerms changes the terms that are given by flags.
+// setTerms changes the terms of the flags.
 func setTerms(ctx context.Context, p *program, op *admin.Operator, args []string) error {
 	if !p.given["review-limit-cents"] && !p.given["service-bp"] {
 		return usagef("say what to change: -review-limit-cents or -service-bp")
@@ -260,7 +259,7 @@ func (p *program) printIssued(issued signature.Credential) error {
 		Secret string `json:"secret"`
 	}{issued.KeyID, issued.Secret}
 	return p.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "key id\t%s\nsecret\t%s\n\t(shown once: keep it where only the partner's back end reads it)\n", result.KeyID, result.Secret)
+		fmt.Fprintf(w, "key id\t%s\nsecret\t%s\n\t(shown once: store it where only the partner's server can read it)\n", result.KeyID, result.Secret)
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/namewharf/namewharf/tld"
 )
 
-// pricingCommands are about registration prices.
+// pricingCommands are the commands of registration prices.
 func (p *program) pricingCommands() *cobra.Command {
 	return group("selling", "pricing", "Registration prices",
 		p.command(importPrices, &cobra.Command{

@@ -17,7 +17,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A usageError is a call that cannot be carried out as it was typed. Nothing was done.
+// A usageError is an error of the command line. Nothing was changed.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -32,10 +32,10 @@ type commonOptions struct {
 	keys       app.Config // only the key file
 }
 
-// A program is one run of the operator: the flags, the store once it is asked for, and where to write.
+// A program is one run of the operator: the flags, the store once it is open, and the streams.
 type program struct {
 	options
-	given          map[string]bool // flags that are not left at their defaults
+	given          map[string]bool // flags that are set
 	environ        func(string) (string, bool)
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -45,8 +45,7 @@ type program struct {
 // defaultData is the directory of the embedded store, the same as the public API's.
 const defaultData = "./data"
 
-// run carries out a command line, without the name of the program. It fails with a [usageError] on what cannot be done as it
-// was typed.
+// run runs a command line, without the name of the program. It fails with a [usageError] for an invalid command line.
 func run(ctx context.Context, args []string, environ func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) error {
 	p := &program{environ: environ, stdin: stdin, stdout: stdout, stderr: stderr}
 	defer p.close()
@@ -71,7 +70,7 @@ func (p *program) open(ctx context.Context) (*store.DB, error) {
 	return p.openAs(ctx, store.Config{Existing: true})
 }
 
-// openAsIs opens the store as it is, to look at it.
+// openAsIs opens the store without migrating it, for reading.
 func (p *program) openAsIs(ctx context.Context) (*store.DB, error) {
 	return p.openAs(ctx, store.Config{Existing: true, NoMigrate: true})
 }
@@ -83,7 +82,7 @@ func (p *program) openAs(ctx context.Context, cfg store.Config) (*store.DB, erro
 	cfg.URL, cfg.Dir, cfg.Now = p.db, p.data, time.Now
 	cfg.Logger = slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	db, err := store.Open(ctx, cfg)
-	none := errors.Unwrap(err) // without what was being done
+	none := errors.Unwrap(err) // without the prefix of the operation
 	switch {
 	case errors.Is(err, store.ErrNoStore) && p.db != "":
 		return nil, usagef("%w; -db names the database of the service, and \"operator db migrate\" makes a store in it", none)
@@ -115,7 +114,7 @@ func (p *program) print(value any, table func(w io.Writer)) error {
 	return w.Flush()
 }
 
-// done prints what a command did to something.
+// done prints the id of an object and what was done to it.
 func (p *program) done(what, id string) error {
 	result := struct {
 		ID   string `json:"id"`
@@ -124,7 +123,7 @@ func (p *program) done(what, id string) error {
 	return p.print(result, func(w io.Writer) { fmt.Fprintf(w, "%s\t%s\n", id, what) })
 }
 
-// plainError is an error for the caller of an API in the words of a terminal.
+// plainError words an error of an API for a terminal.
 func plainError(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) {

@@ -12,10 +12,10 @@ import (
 // The sizes of an attack.
 const (
 	small = "small" // some seconds, for the tests
-	full  = "full"  // as docs/attacks.md has its figures
+	full  = "full"  // for the figures in docs/attacks.md
 )
 
-// attacks are all there are, by name: one file each.
+// attacks are all attacks by name, one file each.
 var attacks = map[string]attack{
 	"bodies":      {run: stalledBodies},
 	"hashing":     {run: repeatedPassword(200)},
@@ -25,23 +25,23 @@ var attacks = map[string]attack{
 	"registrations": {run: manyRegistrations, flags: proxyFlags},
 }
 
-// An attack is one way of doing harm.
+// An attack is one denial-of-service attack on a server.
 type attack struct {
-	// flags are those of the server beside -demo, -addr and -data; dir is an empty directory of its own. nil: none.
+	// flags returns more flags of the server than -demo, -addr and -data; dir is an empty directory. nil: none.
 	flags func(dir string) ([]string, error)
 
-	// run attacks the server until it has done what it can or ctx ends, and counts the outcomes in the report. It
-	// bounds its time and its connections itself, by the size, and leaves no goroutine behind.
+	// run attacks the server until it is done or ctx ends, and counts the outcomes in the report. The size limits its time
+	// and its connections. It leaves no goroutine behind.
 	run func(ctx context.Context, s *server, size string, r *report) error
 }
 
-// maxDuration is how long an attack may take, its server's start included.
+// maxDuration limits an attack, the start of its server included.
 const maxDuration = 5 * time.Minute
 
-// settleTime is how long the server may take to let go of what its start took, and what the attack took.
+// settleTime is how long the server may take to free memory after its start and after the attack.
 const settleTime = 3 * time.Second
 
-// execute starts the program, attacks it with an honest client beside, and reports.
+// execute starts the program, runs the attack beside an honest client, and reports.
 func (a attack) execute(ctx context.Context, program, dir, size string) (*report, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxDuration)
 	defer cancel()
@@ -59,7 +59,7 @@ func (a attack) execute(ctx context.Context, program, dir, size string) (*report
 	defer s.stop()
 	r := &report{outcomes: map[string]int{}}
 	client := newHonest(s)
-	client.ask(ctx) // so that what the first search costs is no harm of the attack
+	client.ask(ctx) // so that the report does not include the cost of the first search
 	client.latencies, client.failed = nil, 0
 	if err := wait(ctx, settleTime); err != nil {
 		return nil, err
@@ -96,33 +96,33 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A report is what an attack cost.
+// A report is the cost of an attack.
 type report struct {
-	before, during, after int64 // memory of the server in bytes; during the attack its highest
+	before, during, after int64 // memory of the server in bytes; during is the maximum
 
 	latencies []time.Duration // of the honest client, for answers of status 200
-	failed    int             // requests of the honest client that were answered otherwise, or not within 10 s
+	failed    int             // requests of the honest client with another answer, or none within 10 s
 
 	signIns       []time.Duration // latencies of the honest sign-ins, where the attack is about them
-	failedSignIns int             // and how many could not
+	failedSignIns int             // honest sign-ins that failed
 
-	rows int // that the attack left in the store, where it is about that
+	rows int // left in the store, where the attack is about that
 
 	mu       sync.Mutex
-	outcomes map[string]int // of what the attacker did, and the honest beside it
+	outcomes map[string]int // of the attacker's requests, and of some honest ones
 }
 
-// count counts an outcome of something that the attacker did.
+// count counts an outcome.
 func (r *report) count(outcome string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.outcomes[outcome]++
 }
 
-// memoryGrowth is the memory that the attack took at its highest, in bytes.
+// memoryGrowth returns the maximum memory that the attack took, in bytes.
 func (r *report) memoryGrowth() int64 { return r.during - r.before }
 
-// latency is the time within which that part of the honest client's requests was answered.
+// latency returns the time within which a part of the honest client's requests was answered.
 func (r *report) latency(part float64) time.Duration { return percentile(r.latencies, part) }
 
 func percentile(waits []time.Duration, part float64) time.Duration {
@@ -133,7 +133,7 @@ func percentile(waits []time.Duration, part float64) time.Duration {
 	return sorted[int(part*float64(len(sorted)-1))]
 }
 
-// String is the report as a table.
+// String returns the report as a table.
 func (r *report) String() string {
 	const mb = 1e6
 	var b strings.Builder

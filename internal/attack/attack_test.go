@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each attack runs at its small size against the program as it ships. The bounds are such as hold on a machine that has
-// other work to do: how much memory it takes, and that others are served meanwhile.
+// Each attack runs at its small size against the built program. The bounds on memory and on unserved requests also hold on a
+// loaded machine.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -50,8 +50,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// wantBoundedRegistrations holds what came of many registrations from one site, and of an honest one beside each part of
-// the attack, against what is promised.
+// wantBoundedRegistrations fails the test unless registrations from one site are limited and the honest ones succeed.
 func wantBoundedRegistrations(t *testing.T, r *report) {
 	t.Helper()
 	const created, site = "201 Created", "from many /64s of one /48: "

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// stalledBodies opens connections that each announce a body, send it but for a few bytes, and then nothing, so that the
-// server holds what it has read. They come from several addresses, to everything that reads a body, as large as any may
-// be or as large as that path takes; those to the partner API name a key that there is, and sign nothing. A connection
-// that is turned away comes again with the next kind of body, one that was held and then closed with the same.
+// stalledBodies opens connections that each send all but the last bytes of a body, so that the server buffers it. They come
+// from several addresses and go to every path that reads a body, with bodies of the largest size of all or of the path.
+// Requests to the partner API name an existing key and have a wrong signature. A refused connection tries the next kind of
+// body; one that was held until it was closed repeats the same.
 func stalledBodies(ctx context.Context, s *server, size string, r *report) error {
 	connections, addresses, lasts := 60, 3, 8*time.Second
 	if size == full {
@@ -46,10 +46,10 @@ func stalledBodies(ctx context.Context, s *server, size string, r *report) error
 	return nil
 }
 
-// reconnectDelay is how long a connection that was closed stays closed.
+// reconnectDelay is the pause before a closed connection is opened again.
 const reconnectDelay = 200 * time.Millisecond
 
-// A stalledPath is what reads a body, what it wants that to be, and how long the body is that is announced.
+// A stalledPath is a path that reads a body, with the media type and the announced length of the body.
 type stalledPath struct {
 	path, mediaType string
 	announced       int
@@ -70,8 +70,8 @@ var stalledPaths = []stalledPath{
 	{"/signin", "application/x-www-form-urlencoded", 32 << 10},
 }
 
-// stallBody sends one body but for its end and waits for what the server does about it. It tells the outcome, and whether
-// the server has held what was sent.
+// stallBody sends one body without its end and waits for the server's reaction. It returns the outcome, and whether the server
+// held the body.
 func stallBody(ctx context.Context, s *server, from uint16, to stalledPath, key string) (outcome string, held bool) {
 	const missing = 8
 	what := fmt.Sprintf("%s, %d KiB", to.path, to.announced>>10)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// repeatedPassword returns an attack in which connections of one address sign in to one account with its password, again
-// and again. Each sign-in succeeds, and costs the server the hashing of a password.
+// repeatedPassword returns an attack in which connections of one address repeatedly sign in to one account with its correct
+// password. Each sign-in makes the server hash a password.
 func repeatedPassword(most int) func(ctx context.Context, s *server, size string, r *report) error {
 	return func(ctx context.Context, s *server, size string, r *report) error {
 		connections, holds := most, 30*time.Second
@@ -44,7 +44,7 @@ func repeatedPassword(most int) func(ctx context.Context, s *server, size string
 	}
 }
 
-// demoForm is the form that signs the demo's account in.
+// demoForm returns the sign-in form of the demo's account.
 func demoForm(ctx context.Context, s *server) (url.Values, error) {
 	email, err := s.printed(ctx, "e-mail")
 	if err != nil {
@@ -54,7 +54,7 @@ func demoForm(ctx context.Context, s *server) (url.Values, error) {
 	return url.Values{"email": {email}, "password": {password}}, err
 }
 
-// honestUsers is how many people sign in beside an attack, each from an address of their own.
+// honestUsers is how many users sign in beside an attack, each from its own address.
 const honestUsers = 20
 
 func honestForm(i int) url.Values {
@@ -63,7 +63,7 @@ func honestForm(i int) url.Values {
 
 func honestAddress(i int) uint16 { return uint16(1000 + i) }
 
-// signUp makes the accounts of the honest people.
+// signUp creates the accounts of the honest users.
 func signUp(ctx context.Context, s *server) error {
 	for i := range honestUsers {
 		status, err := post(ctx, s, honestAddress(i), "/signup", honestForm(i))
@@ -71,13 +71,13 @@ func signUp(ctx context.Context, s *server) error {
 			err = fmt.Errorf("it answers %d", status)
 		}
 		if err != nil {
-			return fmt.Errorf("an honest person signs up: %w", err)
+			return fmt.Errorf("sign an honest user up: %w", err)
 		}
 	}
 	return nil
 }
 
-// honestSignIns has the honest people sign in by turns until ctx ends.
+// honestSignIns signs the honest users in, one after the other, until ctx ends.
 func honestSignIns(ctx context.Context, s *server, r *report) {
 	for i := 0; ctx.Err() == nil; i = (i + 1) % honestUsers {
 		began := time.Now()
@@ -93,8 +93,7 @@ func honestSignIns(ctx context.Context, s *server, r *report) {
 	}
 }
 
-// signInFrom signs in and tells the outcome. After a refusal it waits a moment, as an attacker would who spares its own
-// machine.
+// signInFrom signs in and returns the outcome. After a refusal it waits a moment, to save the CPU of the attacker's machine.
 func signInFrom(ctx context.Context, s *server, from uint16, form url.Values) string {
 	status, err := post(ctx, s, from, "/signin", form)
 	timeout := net.Error(nil)

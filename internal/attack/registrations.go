@@ -19,8 +19,8 @@ import (
 // proxyFlags make this machine a proxy that the server trusts, so that an attack can come from any address.
 func proxyFlags(string) ([]string, error) { return []string{"-trusted-proxies", "127.0.0.0/8"}, nil }
 
-// manyRegistrations registers applications that nobody will use, from more and more addresses: the /64s of one /48, the
-// /48s of one /32, and at last several of those. An honest application registers beside it, from elsewhere.
+// manyRegistrations registers unused applications from more and more addresses: the /64s of one /48, the /48s of one /32, and
+// then of several /32s. An honest application registers beside it from another network.
 func manyRegistrations(ctx context.Context, s *server, size string, r *report) error {
 	each, workers := 200, 4
 	if size == full {
@@ -64,7 +64,7 @@ func manyRegistrations(ctx context.Context, s *server, size string, r *report) e
 // honestPrefix begins the outcomes of the honest application.
 const honestPrefix = "the honest application: "
 
-// register registers an application from an address, as a proxy tells of it, and returns the status of the answer.
+// register registers an application with an address in X-Forwarded-For, and returns the status of the answer.
 func (s *server) register(ctx context.Context, from string) string {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/api/oauth/register", strings.NewReader(`{"redirect_uris":["https://app.example/cb"]}`))
 	if err != nil {

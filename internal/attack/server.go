@@ -43,8 +43,8 @@ type server struct {
 	output  strings.Builder
 }
 
-// printed is the word behind that one in what the process says at its start: "key" leads to the key of the demo's partner,
-// "e-mail" and "password" to the demo's account. It waits until the word has come or ctx ends.
+// printed returns the word after another one in the start-up message: after "key" the key of the demo's partner, after
+// "e-mail" and "password" those of the demo's account. It waits for the word until ctx ends.
 func (s *server) printed(ctx context.Context, before string) (string, error) {
 	for {
 		s.mu.Lock()
@@ -105,7 +105,7 @@ func (s *server) stop() {
 	_ = s.log.Close()
 }
 
-// logged is the end of what the process has logged.
+// logged returns the end of the log of the process.
 func (s *server) logged() string {
 	text, err := os.ReadFile(s.log.Name())
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *server) logged() string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// memory is the resident set of the process in bytes.
+// memory returns the resident set size of the process in bytes.
 func (s *server) memory() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *server) memory() (int64, error) {
 	return 0, errors.New("the status of the process names no VmRSS")
 }
 
-// peak is the highest memory seen until ctx ends.
+// peak returns the maximum memory until ctx ends.
 func (s *server) peak(ctx context.Context) (highest int64) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -145,15 +145,14 @@ func (s *server) peak(ctx context.Context) (highest int64) {
 	}
 }
 
-// dial connects to the server from one of the addresses 127.1.0.0 to 127.1.255.255, which the server takes for as many
-// strangers.
+// dial connects to the server from one of the addresses 127.1.0.0 to 127.1.255.255, each a client of its own to the server.
 func (s *server) dial(ctx context.Context, from uint16) (net.Conn, error) {
 	source := netip.AddrFrom4([4]byte{127, 1, byte(from >> 8), byte(from)})
 	d := net.Dialer{Timeout: 5 * time.Second, LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))}
 	return d.DialContext(ctx, "tcp", s.addr)
 }
 
-// An honest client asks its own questions while others do harm, each on a connection of its own.
+// An honest client sends its own requests during an attack, each on a new connection.
 type honest struct {
 	server    *server
 	client    *http.Client
@@ -161,14 +160,14 @@ type honest struct {
 	failed    int
 }
 
-// honestInterval between two questions of the honest client: slow enough for the limit of one address.
+// honestInterval is the time between requests of the honest client, which stays below the rate limit of one address.
 const honestInterval = 250 * time.Millisecond
 
 func newHonest(s *server) *honest {
 	return &honest{server: s, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}}
 }
 
-// work asks until ctx ends.
+// work sends requests until ctx ends.
 func (h *honest) work(ctx context.Context) {
 	tick := time.NewTicker(honestInterval)
 	defer tick.Stop()
@@ -182,7 +181,7 @@ func (h *honest) work(ctx context.Context) {
 	}
 }
 
-// ask searches the market, which has the wider of the limits.
+// ask sends a search of the market, which has a higher rate limit than look-ups.
 func (h *honest) ask(ctx context.Context) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.server.url+"/mcp", strings.NewReader(searchRequest))
 	if err != nil {

@@ -25,10 +25,9 @@ import (
 	"time"
 )
 
-// tarpits names hosts as those of OAuth clients' metadata documents that accept connections and never answer, and keeps
-// asking for all of them at once, from several addresses. Beside it, people sign in to applications whose documents are
-// where they should be: each comes from an address of its own, to a document that nobody has asked for before, which is
-// the hardest to serve.
+// tarpits requests client metadata documents from many hosts that accept connections and never answer, repeatedly and from
+// several addresses. Beside it, users sign in to applications with good documents, each from its own address and for a
+// document that is not cached yet.
 func tarpits(ctx context.Context, s *server, size string, r *report) error {
 	hosts, addresses, lasts := 60, 6, 8*time.Second
 	if size == full {
@@ -44,7 +43,7 @@ func tarpits(ctx context.Context, s *server, size string, r *report) error {
 	var attack sync.WaitGroup
 	defer attack.Wait()
 	for i := range hosts {
-		// An address of its own for each host, as a site of its own would have.
+		// Each host has its own address, like a site of its own.
 		pit, err := net.Listen("tcp", fmt.Sprintf("127.30.%d.%d:0", i>>8, i&0xff))
 		if err != nil {
 			cancel()
@@ -57,19 +56,19 @@ func tarpits(ctx context.Context, s *server, size string, r *report) error {
 				if ctx.Err() == nil {
 					r.count("of a slow host: " + status)
 				}
-				if status == "429" { // which costs the server nothing; a patient attacker comes back
+				if status == "429" { // which costs the server little
 					sleep(ctx, time.Second)
 				}
 			}
 		})
 	}
-	sleep(ctx, time.Second) // until they hang
+	sleep(ctx, time.Second) // until the fetches hang
 	for n := uint16(0); ctx.Err() == nil; n++ {
 		began := time.Now()
 		status := s.authorize(ctx, 0xff00+n, fmt.Sprintf("https://%s/%d.json", documents.Addr, n))
 		switch {
 		case ctx.Err() != nil:
-		case status == "303": // to our own sign-in page: the document was read
+		case status == "303": // to the sign-in page: the document was read
 			r.signIns = append(r.signIns, time.Since(began))
 		default:
 			r.failedSignIns++
@@ -86,7 +85,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// acceptSilently accepts connections and says nothing on them until ctx ends.
+// acceptSilently accepts connections and never answers, until ctx ends.
 func acceptSilently(ctx context.Context, l net.Listener) {
 	var open sync.WaitGroup
 	defer open.Wait()
@@ -104,8 +103,8 @@ func acceptSilently(ctx context.Context, l net.Listener) {
 	}
 }
 
-// authorize sends somebody's browser to the authorization endpoint for an application with that document, and returns
-// the status of the answer, or why there was none.
+// authorize sends an authorization request of an application with a metadata document, and returns the status of the answer,
+// or why there was none.
 func (s *server) authorize(ctx context.Context, from uint16, id string) string {
 	conn, err := s.dial(ctx, from)
 	if err != nil {
@@ -135,7 +134,7 @@ const (
 	keyFile         = "documents.key"
 )
 
-// documentFlags lets the server fetch documents from this machine, from one whose certificate is made here.
+// documentFlags lets the server fetch documents from this machine, with a certificate that it creates in dir.
 func documentFlags(dir string) ([]string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -171,8 +170,7 @@ func documentFlags(dir string) ([]string, error) {
 	return []string{"-registry", file}, nil
 }
 
-// serveDocuments starts a server with a good document at every path, for as long as anybody wants to keep it: no time
-// is said, so that each is fetched.
+// serveDocuments starts a server with a good document at every path, without a max age.
 func serveDocuments(dir string) (*http.Server, error) {
 	certificate, err := tls.LoadX509KeyPair(filepath.Join(dir, certificateFile), filepath.Join(dir, keyFile))
 	if err != nil {

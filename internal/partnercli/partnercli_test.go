@@ -107,7 +107,7 @@ func sent(secret string, at time.Time, body string) http.Header {
 	return h
 }
 
-func TestReceiverJudges(t *testing.T) {
+func TestReceiverVerifies(t *testing.T) {
 	t.Parallel()
 	const body = `{"id":"evt_1"}`
 	const other = "another secret, long enough"
@@ -177,7 +177,7 @@ func TestReceiverTakesPostsOnly(t *testing.T) {
 	}
 }
 
-func TestReceiverPlaysASlowOne(t *testing.T) {
+func TestReceiverDelays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &Receiver{Secret: secret, Delay: 10 * time.Second, OnDelivery: func(Delivery) {}}

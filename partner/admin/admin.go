@@ -373,11 +373,6 @@ func (o *Operator) Unflag(ctx context.Context, domain fqdn.Name, reason string) 
 	})
 }
 
-// Flagged returns the domains whose sales are held for manual review.
-func (o *Operator) Flagged(ctx context.Context) ([]fqdn.Name, error) {
-	return o.services.Sales.Flagged(ctx)
-}
-
 // Deliveries returns a page of a partner's webhook deliveries, the latest events first, and the cursor of the next page.
 func (o *Operator) Deliveries(ctx context.Context, partnerID string, env credential.Environment, f event.DeliveryFilter) ([]event.Delivery, string, error) {
 	return o.services.Events.Deliveries(ctx, wiring.Stream(credential.Party{Partner: partnerID, Environment: env}), f)
@@ -391,11 +386,6 @@ func (o *Operator) Redeliver(ctx context.Context, partnerID string, env credenti
 // CheckLedger checks that the ledger balances and agrees with the orders.
 func (o *Operator) CheckLedger(ctx context.Context) (ledger.Report, error) {
 	return ledger.Check(ctx, o.db, orderClaims)
-}
-
-// Audit returns the entries of the audit log that match a filter, the newest first.
-func (o *Operator) Audit(ctx context.Context, f audit.Filter) ([]audit.Line, error) {
-	return audit.Lines(ctx, o.db, f)
 }
 
 // Seed imports the inventory of the sandbox: about 290 names under .example and .test with made-up prices, always the
