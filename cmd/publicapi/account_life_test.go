@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/namewharf/namewharf/internal/oauthtest"
+	"github.com/namewharf/namewharf/internal/programtest"
 )
 
 // A stranger signs up with somebody's address; its owner signs up after, and follows what is mailed to her. His
@@ -27,7 +28,7 @@ func TestStrangersWhoSignUpWithAnAddress(t *testing.T) {
 		return p.Submit("/signin", url.Values{"email": {p.Email}, "password": {p.Password}})
 	}
 	known := oauth.NewUser() // whose account is there, and confirmed
-	create := exec.Command(compile(t, "operator"), "account", "create", "-email", known.Email, "-data", s.data)
+	create := exec.Command(programtest.Build(t, "operator"), "account", "create", "-email", known.Email, "-data", s.data)
 	create.Stdin = strings.NewReader(known.Password + "\n")
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("create an account: %v\n%s", err, out)

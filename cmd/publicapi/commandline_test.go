@@ -56,7 +56,7 @@ func TestExampleLogin(t *testing.T) {
 func TestMCPLogin(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	mcp, config := compile(t, "mcp"), t.TempDir()
+	mcp, config := programtest.Build(t, "mcp"), t.TempDir()
 	program := func(args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), mcp, append(args, "-backend", s.url)...)
 		cmd.Env = []string{"XDG_CONFIG_HOME=" + config, "PATH=" + config, "HOME=" + config}

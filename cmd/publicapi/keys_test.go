@@ -22,6 +22,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/loadgen"
 	"github.com/namewharf/namewharf/internal/oidctest"
+	"github.com/namewharf/namewharf/internal/programtest"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
 )
@@ -63,7 +64,7 @@ func (c *fixture) keyCommand(t *testing.T, operator string, into any, words ...s
 // before goes when nothing needs it.
 func TestServerKeyIsRotatedBesideRunningServers(t *testing.T) {
 	t.Parallel()
-	operator := compile(t, "operator")
+	operator := programtest.Build(t, "operator")
 	eachEngine(t, 1, func(t *testing.T, c *fixture) {
 		one, two := c.service(t).start(), c.service(t).start()
 		if c.cfg.URL == "" {
@@ -253,7 +254,7 @@ func TestABackupAloneSignsAndOpensNothing(t *testing.T) {
 	}
 
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if out, err := exec.Command(compile(t, "operator"), "db", "backup", copied, "-data", s.data).CombinedOutput(); err != nil {
+	if out, err := exec.Command(programtest.Build(t, "operator"), "db", "backup", copied, "-data", s.data).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	values := everyValue(t, copied)

@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/namewharf/namewharf/internal/programtest"
 )
 
 // What the operator does to the store of a running server shows in its answers.
 func TestOperatorsWorkShowsWhileTheServerRuns(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-rate-limits", "off")
-	program := compile(t, "operator")
+	program := programtest.Build(t, "operator")
 	operate := func(args ...string) {
 		t.Helper()
 		if out, err := exec.Command(program, append(args, "-data", s.data)...).CombinedOutput(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/internal/partnercli"
+	"github.com/namewharf/namewharf/internal/programtest"
 )
 
 // partnerDoc is what partners read.
@@ -40,7 +41,7 @@ func (s *site) checkout(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for link, target := range map[string]string{"examples": examples, "bin": filepath.Dir(compile(t, "operator"))} {
+	for link, target := range map[string]string{"examples": examples, "bin": filepath.Dir(programtest.Build(t, "operator"))} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +91,7 @@ func TestEveryTransport(t *testing.T) {
 	for _, o := range set.All() {
 		all = append(all, question{"the example of " + o.Name, o.Name, string(o.Example), ""})
 	}
-	mcp := compile(t, "mcp")
+	mcp := programtest.Build(t, "mcp")
 	isTool := func(o *op.Op) bool { return o.Tool }
 	routes := []answerer{
 		{"batch", func(o *op.Op) bool { return o.Batch }, s.askBatch, true},
@@ -127,19 +125,6 @@ func TestEveryTransport(t *testing.T) {
 			}
 		})
 	}
-}
-
-// compile builds a program of ours that is not this one.
-func compile(t *testing.T, program string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), program)
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-o", path, "github.com/namewharf/namewharf/cmd/"+program).CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
 }
 
 // passing are the fields of answers that tell of time.

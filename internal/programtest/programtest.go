@@ -6,9 +6,12 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,7 +31,42 @@ func Main(m *testing.M, program func()) {
 		program()
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if directory, err := buildDirectory(); err == nil {
+		_ = os.RemoveAll(directory)
+	}
+	os.Exit(status)
+}
+
+// buildDirectory is where [Build] writes to. [Main] removes it.
+var buildDirectory = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "programtest") })
+
+// builds are the programs of [Build] by name, each a func() (path string, err error).
+var builds sync.Map
+
+// Build builds a program in cmd/ that is not the one under test, once for all tests of the process, and returns its path.
+func Build(t testing.TB, program string) (path string) {
+	t.Helper()
+	build, _ := builds.LoadOrStore(program, sync.OnceValues(func() (string, error) {
+		directory, err := buildDirectory()
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(directory, program, program)
+		if runtime.GOOS == "windows" {
+			path += ".exe"
+		}
+		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "github.com/namewharf/namewharf/cmd/"+program).CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("go build: %w\n%s", err, out)
+		}
+		return path, nil
+	}))
+	path, err := build.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // timeout limits the life of a process.
