@@ -51,8 +51,8 @@ func (r Registry) Roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// MaxRatePerHost is the highest rate_per_host that is accepted.
-const MaxRatePerHost = 1e6
+// maxRatePerHost is the highest rate_per_host that is accepted.
+const maxRatePerHost = 1e6
 
 // ParseRegistry reads a registry file: a JSON object with any of rdap_servers, whois_servers, dns_servers,
 // allow_private_cidrs, ports, rate_per_host and ca_file. Its errors name the key at fault; unknown and repeated keys are
@@ -72,8 +72,8 @@ func ParseRegistry(data []byte) (Registry, error) {
 		case "ports":
 			return parsePorts(value, &r.Ports)
 		case "rate_per_host":
-			if json.Unmarshal(value, &r.RatePerHost) != nil || !(r.RatePerHost > 0) || r.RatePerHost > MaxRatePerHost {
-				return fmt.Errorf("must be a number above 0 and at most %g", float64(MaxRatePerHost))
+			if json.Unmarshal(value, &r.RatePerHost) != nil || !(r.RatePerHost > 0) || r.RatePerHost > maxRatePerHost {
+				return fmt.Errorf("must be a number above 0 and at most %g", float64(maxRatePerHost))
 			}
 		case "ca_file":
 			if json.Unmarshal(value, &r.CAFile) != nil || r.CAFile == "" {

@@ -101,7 +101,7 @@ func (k Kept[In, Out]) call(ctx context.Context, o *Op, in In) (Answer, error) {
 			if !ok {
 				return nil, fmt.Errorf("encode a %T as the answer of %s", out, o.Name)
 			}
-			return Encode(*typed)
+			return encodeFilled(*typed)
 		},
 		decode: func(text []byte) (any, error) {
 			out := new(Out)

@@ -312,8 +312,8 @@ type Appender interface {
 	AppendJSON([]byte) ([]byte, error)
 }
 
-// Encode writes an output as an answer has it: slices are never null.
-func Encode[Out any](out Out) ([]byte, error) {
+// encodeFilled encodes an output as an answer has it: slices are never null.
+func encodeFilled[Out any](out Out) ([]byte, error) {
 	newFiller(reflect.TypeFor[Out]()).fill(reflect.ValueOf(&out).Elem())
 	return encode(out)
 }

@@ -208,9 +208,9 @@ func (b *Book) WriteCSV(w io.Writer) error {
 	return nil
 }
 
-// ParseFeed reads a price list in either form: a registrar's JSON reply ([ParsePorkbun]) when it starts with a brace,
-// else CSV ([ParseCSV]), which brings its own dates. Rows of a suffix for which known says why there is none, in words that
-// complete "the TLD …", are left out and reported too; nil lets every suffix pass.
+// ParseFeed reads a price list in either form: a registrar's JSON reply, in the form of Porkbun's, when it starts with a
+// brace, else CSV ([ParseCSV]), which has its own dates. Rows of a TLD that known refuses are left out and reported with its
+// error, which completes "the TLD …"; nil accepts every TLD.
 func ParseFeed(r io.Reader, asOf time.Time, known func(fqdn.Name) error) (*Book, []RowError, error) {
 	text, err := readFeed(r)
 	if err != nil {

@@ -165,7 +165,7 @@ func TestParsePorkbun(t *testing.T) {
 		"info":null,
 		"COM":{"registration":"1.00"}}}`
 	at := time.Date(2026, 5, 6, 23, 59, 0, 0, time.FixedZone("", -3600)) // the 7th in UTC
-	book, bad, err := ParsePorkbun(strings.NewReader(reply), at)
+	book, bad, err := parsePorkbun(strings.NewReader(reply), at, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestParsePorkbunRefuses(t *testing.T) {
 		"HTML":                "<html>",
 		"more than the limit": `{"status":"SUCCESS","pricing":{}}` + strings.Repeat(" ", MaxFeed),
 	} {
-		if book, _, err := ParsePorkbun(strings.NewReader(text), day("2026-05-06")); err == nil || book != nil {
+		if book, _, err := parsePorkbun(strings.NewReader(text), day("2026-05-06"), nil); err == nil || book != nil {
 			t.Errorf("%s: got %v, %v, want an error", name, book, err)
 		}
 	}
@@ -226,7 +226,7 @@ func TestParseFeedTakesBothForms(t *testing.T) {
 func FuzzParsePorkbun(f *testing.F) {
 	f.Add(`{"status":"SUCCESS","pricing":{"com":{"registration":"11.08","renewal":"1,011.1","transfer":"","coupons":[]},"x":null}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		book, bad, err := ParsePorkbun(strings.NewReader(text), day("2026-05-06"))
+		book, bad, err := parsePorkbun(strings.NewReader(text), day("2026-05-06"), nil)
 		if err != nil {
 			return
 		}

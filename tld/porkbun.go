@@ -20,16 +20,12 @@ type porkbunEntry struct {
 	SpecialType  string `json:"specialType"` // "handshake": a name outside the DNS root
 }
 
-// ParsePorkbun reads a registrar's price list in the form of Porkbun's public pricing reply,
+// parsePorkbun reads a registrar's price list in the form of Porkbun's public pricing reply,
 // {"status":"SUCCESS","pricing":{"com":{"registration":"11.08","renewal":"11.08","transfer":"11.08"}}}. The prices are
 // those of the day asOf. Other members are passed over.
 //
 // An entry with an error, or for a name outside the DNS root, is left out as a whole and reported. The error is for a
 // reply that is not a price list at all: over [MaxFeed], not JSON, status not SUCCESS, no pricing.
-func ParsePorkbun(r io.Reader, asOf time.Time) (*Book, []RowError, error) {
-	return parsePorkbun(r, asOf, nil)
-}
-
 func parsePorkbun(r io.Reader, asOf time.Time, known func(fqdn.Name) error) (*Book, []RowError, error) {
 	text, err := readFeed(r)
 	if err != nil {

@@ -1,7 +1,7 @@
 package words
 
-// MaxPiece is the most bytes of letters that are looked at together: the longest label. Longer runs are cut.
-const MaxPiece = 63
+// maxPiece is the most bytes of letters that are looked at together: the longest label. Longer runs are cut.
+const maxPiece = 63
 
 // Costs in tenths of -ln p, as in the list. A run of letters that is no word costs more than the rarest words
 // that could be made of it, unless those are mere scraps.
@@ -36,7 +36,7 @@ func (l *Lexicon) Split(dst []Piece, s string) []Piece {
 		switch kind {
 		case letter:
 			for run := s[i:end]; run != ""; {
-				cut := min(len(run), MaxPiece)
+				cut := min(len(run), maxPiece)
 				dst = l.splitRun(dst, run[:cut])
 				run = run[cut:]
 			}
@@ -69,14 +69,14 @@ func kindOf(c byte) kind {
 	return separator
 }
 
-// splitRun cuts at most MaxPiece letters.
+// splitRun cuts at most maxPiece letters.
 func (l *Lexicon) splitRun(dst []Piece, s string) []Piece {
 	const never = 1 << 30
 	// best[i] is the least cost of s[:i]; its last piece begins at from[i] and is word[i]. In a run of unknown
 	// letters unknown[i] is the least cost, and the run begins at since[i].
-	var best, unknown [MaxPiece + 1]int32
-	var from, since [MaxPiece + 1]uint8
-	var last [MaxPiece + 1]ID
+	var best, unknown [maxPiece + 1]int32
+	var from, since [maxPiece + 1]uint8
+	var last [maxPiece + 1]ID
 	for i := 1; i <= len(s); i++ {
 		best[i], unknown[i] = never, never
 	}

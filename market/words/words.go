@@ -246,5 +246,5 @@ func (l *Lexicon) Weight(id ID) float64 {
 func (l *Lexicon) Common(id ID) bool { return l.words[id].cost < commonCost }
 
 func isWord(s string) bool {
-	return s != "" && len(s) <= MaxPiece && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
+	return s != "" && len(s) <= maxPiece && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -82,7 +82,7 @@ func (mw *Stack) Challenge(resource string, err *fault.Error) string {
 			b.WriteString(`", `)
 		}
 	}
-	b.WriteString(`resource_metadata="` + MetadataURL(resource) + `"`)
+	b.WriteString(`resource_metadata="` + metadataURL(resource) + `"`)
 	if scope != "" {
 		b.WriteString(`, scope="` + scope + `"`)
 	}
@@ -99,9 +99,9 @@ func oauthError(code fault.Code) string {
 	return ""
 }
 
-// MetadataURL is the address of the protected-resource document of a resource: the well-known path goes between the
+// metadataURL is the address of the protected-resource document of a resource: the well-known path goes between the
 // host and the path of the resource (RFC 9728, section 3.1).
-func MetadataURL(resource string) string {
+func metadataURL(resource string) string {
 	const wellKnown = "/.well-known/oauth-protected-resource"
 	start := strings.Index(resource, "://") + len("://")
 	if slash := strings.IndexByte(resource[start:], '/'); slash >= 0 {
