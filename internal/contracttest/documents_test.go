@@ -113,3 +113,34 @@ func mustExist(t *testing.T, document, path string) {
 		t.Errorf("%s names %s: %v", document, path, err)
 	}
 }
+
+// Each direct dependency of go.mod has a row in the table of docs/design.md, and each row is a direct dependency.
+func TestDependencies(t *testing.T) {
+	t.Parallel()
+	_, section, _ := strings.Cut(readFile(t, architecture), "\n## Dependencies\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile("`([A-Za-z0-9._/-]+)`").FindAllStringSubmatch(section, -1) {
+		named[m[1]] = false
+	}
+	for line := range strings.Lines(readFile(t, "go.mod")) {
+		m := regexp.MustCompile(`^\t([^ ]+) v[^ ]+\n$`).FindStringSubmatch(line) // without "// indirect"
+		if m == nil {
+			continue
+		}
+		found := false
+		for name := range named {
+			if strings.Contains("/"+m[1]+"/", "/"+name+"/") {
+				named[name], found = true, true
+			}
+		}
+		if !found {
+			t.Errorf("%s is a direct dependency: add a row to the table in %s, what it saves and who maintains it", m[1], architecture)
+		}
+	}
+	for name, used := range named {
+		if !used && strings.Contains(name, "/") && name != "internal/" {
+			t.Errorf("%s names %s, which is no direct dependency of go.mod", architecture, name)
+		}
+	}
+}
