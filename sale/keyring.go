@@ -11,18 +11,18 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Lives of the keys that sign quotes, by the clock of the [Config].
+// Lifetimes of the keys that sign quotes, by the clock of the [Config].
 const (
-	KeyLife = 24 * time.Hour      // after which another one signs
-	keyKept = 30 * 24 * time.Hour // for this long an expired quote differs from a forged one
+	KeyLife = 24 * time.Hour      // after which another key signs
+	keyKept = 30 * 24 * time.Hour // how long an expired quote can be told from a forged one
 
 	keysFresh = time.Minute // age of the cached keys; a removal by another process takes effect after it
 )
 
-// sealContext is what the keys are sealed for.
+// sealContext is the associated data of the encrypted keys.
 var sealContext = []byte("quote key")
 
-// Sealed lists the columns that hold the sealed keys that sign quotes.
+// Sealed returns the column with the encrypted keys that sign quotes.
 func Sealed() store.Sealed {
 	return store.Sealed{Table: "quote_keys", Column: "key", Key: []string{"number"}, Context: func([]any) []byte { return sealContext }}
 }
@@ -45,7 +45,7 @@ type keyring struct {
 	seen time.Time // when the table was read
 }
 
-// newest returns the key that signs, and makes one when it is time.
+// newest returns the key that signs, and creates another if it is time.
 func (k *keyring) newest(ctx context.Context, db *store.DB) (quoteKey, error) {
 	now := k.now()
 	k.mu.Lock()
@@ -57,7 +57,7 @@ func (k *keyring) newest(ctx context.Context, db *store.DB) (quoteKey, error) {
 	return k.rotate(ctx, db, now.Add(-KeyLife))
 }
 
-// rotate makes another key sign, if the newest was made at or before the given time.
+// rotate creates another key, if the newest is not younger than before.
 func (k *keyring) rotate(ctx context.Context, db *store.DB, before time.Time) (quoteKey, error) {
 	fresh := make([]byte, 32) // the output size of SHA-256, as RFC 2104 recommends
 	rand.Read(fresh)
@@ -85,7 +85,7 @@ func (k *keyring) rotate(ctx context.Context, db *store.DB, before time.Time) (q
 	return k.keep(all, now), nil
 }
 
-// find returns the key of a number that a quote names.
+// find returns the key with the number in a quote.
 func (k *keyring) find(ctx context.Context, tx store.Tx, number int64) (quoteKey, bool, error) {
 	now := k.now()
 	k.mu.Lock()
@@ -137,8 +137,8 @@ func (k *keyring) keep(all []quoteKey, seen time.Time) quoteKey {
 	return last
 }
 
-// RotateKeys makes another key sign quotes from now on, as happens by itself every [KeyLife]. Quotes that were
-// issued stay valid. Other processes use their cached key until it expires.
+// RotateKeys creates another key that signs quotes from now on, as happens by itself every [KeyLife]. Issued quotes stay
+// valid. Other processes use their cached key until it expires.
 func (s *Service) RotateKeys(ctx context.Context) error {
 	_, err := s.keys.rotate(ctx, s.cfg.DB, s.cfg.Now())
 	return err

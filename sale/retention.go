@@ -6,8 +6,8 @@ import (
 	"github.com/namewharf/namewharf/store/sweep"
 )
 
-// Retention says how long the rows of this package's tables live. Orders are kept for ever; what they say about their
-// buyers is not.
+// Retention returns the retention rules of this package's tables. Orders are stored for ever, but without the data of their
+// buyers after the time buyers.
 func Retention(buyers time.Duration) []sweep.Rule {
 	return []sweep.Rule{
 		{

@@ -19,21 +19,6 @@ var ErrNoStore = errors.New("there is no store")
 // errLost is the error of transactions whose batch was rolled back because of another member.
 var errLost = errors.New("store: batch rolled back")
 
-// IsUnique reports whether err says that a row with the same key exists.
-func IsUnique(err error) bool {
-	return isCode(err, "23505", sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID)
-}
-
-// IsForeignKey reports whether err says that a row refers to one that does not exist, or is still referred to.
-func IsForeignKey(err error) bool {
-	return isCode(err, "23503", sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY)
-}
-
-// IsCheck reports whether err says that a row breaks a CHECK or NOT NULL constraint.
-func IsCheck(err error) bool {
-	return isCode(err, "23514", sqlite3.SQLITE_CONSTRAINT_CHECK) || isCode(err, "23502", sqlite3.SQLITE_CONSTRAINT_NOTNULL)
-}
-
 // IsNoRows reports whether err says that a query found nothing.
 func IsNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
@@ -66,19 +51,4 @@ func isMissingTable(err error) bool {
 		return pg.Code == "42P01"
 	}
 	return err != nil && strings.Contains(err.Error(), "no such table") // SQLite has no code for it
-}
-
-// isCode reports whether err is the PostgreSQL error of that SQLSTATE or one of those SQLite errors.
-func isCode(err error, state string, codes ...int) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return pg.Code == state
-	}
-	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
-		for _, code := range codes {
-			if lite.Code() == code {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -33,12 +33,13 @@ func Example() {
 	})
 	fmt.Println(ship, err)
 
-	err = db.Tx(ctx, func(tx store.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO berths (id, ship) VALUES ($1, $2)`, "north", "Gull")
+	var added int64
+	err = db.Tx(ctx, func(tx store.Tx) (err error) {
+		added, err = tx.Exec(ctx, `INSERT INTO berths (id, ship) VALUES ($1, $2) ON CONFLICT DO NOTHING`, "north", "Gull")
 		return err
 	})
-	fmt.Println("taken:", store.IsUnique(err))
+	fmt.Println("added:", added, err)
 	// Output:
 	// Ember <nil>
-	// taken: true
+	// added: 0 <nil>
 }

@@ -106,7 +106,7 @@ func (s serverMetadata) check(plainHTTP bool) error {
 	return nil
 }
 
-// register registers this program for one redirect URI and returns its client_id (RFC 7591). Each sign-in registers anew:
+// register registers this program for one redirect URI and returns its client_id (RFC 7591). Each sign-in registers again:
 // servers remove unused clients, and report an unknown client in the browser, not to the program.
 func (l *Login) register(ctx context.Context, s serverMetadata, redirect string) (id string, err error) {
 	body, err := json.Marshal(map[string]any{

@@ -210,7 +210,7 @@ func (b *window) count(w *server) int {
 	return len(claims)
 }
 
-// testMailInABrowser sets a password anew and signs in by a link, then looks at sessions and the log.
+// testMailInABrowser resets the password and signs in by a link, then looks at sessions and the log.
 func testMailInABrowser(t *testing.T, chromium context.Context) {
 	w := newServer(t, nil)
 	b := newWindow(w, chromium)
