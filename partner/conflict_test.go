@@ -26,7 +26,7 @@ func wantPlain(t *testing.T, got answer) {
 	}
 	for _, word := range []string{"SQL", "sql", "40001", "serialize", "relation", "locked", "BUSY", "begin", "listing_changes", "orders"} {
 		if strings.Contains(got.body, word) {
-			t.Errorf("the answer tells of the database, %q: %s", word, got.body)
+			t.Errorf("the answer contains %q, a detail of the database: %s", word, got.body)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func TestSeed(t *testing.T) {
 	for line := range strings.Lines(admin.SeedCSV()) {
 		domain, _, _ := strings.Cut(line, ",")
 		if !strings.HasSuffix(domain, ".example") && !strings.HasSuffix(domain, ".test") && domain != "domain" {
-			t.Errorf("%s belongs to somebody", domain)
+			t.Errorf("%s is not reserved", domain)
 		}
 	}
 }

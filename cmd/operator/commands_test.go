@@ -207,7 +207,7 @@ func help(t *testing.T, args ...string) string {
 	return out
 }
 
-// What a shell is told when a person presses the tabulator.
+// The completions that a shell gets.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	data := newStore(t)

@@ -42,7 +42,7 @@ func (p *program) listingCommands() *cobra.Command {
 		}, envFlag),
 		p.command(removeListing, &cobra.Command{
 			Use: "remove DOMAIN", Short: "Take a name off sale",
-			Long: "Takes a name off sale, whoever offers it: the listing is withdrawn, and running programs stop showing it within a second. An import, or its owner, may list it again. " +
+			Long: "Withdraws the listings of a name from any seller. Running programs stop showing it within a second. An import, or its owner, may list it again. " +
 				"Quotes that were given for it are refused; a sale that is under way goes on.",
 			Example: "  operator listing remove brewhaven.com -env live -reason \"a dispute\"",
 		}, envFlag),

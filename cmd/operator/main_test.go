@@ -139,7 +139,7 @@ func TestImportListings(t *testing.T) {
 	db := openStore(t, data)
 	file, bad := write(t, "good.csv", good), write(t, "mixed.csv", mixed)
 
-	// Bad rows: each is told, nothing is taken.
+	// Bad rows: each is reported, nothing is imported.
 	out, _, err := operate(t, "listing", "import", bad, "-env", "live", "-data", data)
 	if err == nil || !strings.Contains(err.Error(), "nothing was imported") {
 		t.Errorf("bad rows: got %v", err)
@@ -415,7 +415,7 @@ func TestImportThatIsBrokenOff(t *testing.T) {
 	}
 }
 
-// What was wrong in a file is told by name, once, and a dry run ends as the real one does.
+// An import names each error of a file once, and a dry run has the exit status of the real run.
 func TestImportsNameWhatTheyRefuse(t *testing.T) {
 	t.Parallel()
 	data := newStore(t)

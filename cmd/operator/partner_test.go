@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A partner's life as an operator types it, and what the audit log tells of it.
+// The commands of a partner's life cycle, and their entries in the audit log.
 func TestPartnerCommands(t *testing.T) {
 	t.Parallel()
 	data := newStore(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/namewharf/namewharf/tld"
 )
 
-// rehearsal are suffixes that no registry will ever have (RFC 2606): who lists names under them is trying things out.
+// rehearsal are reserved TLDs (RFC 2606), for listings in tests.
 var rehearsal = []string{"example", "test"}
 
 // A suffixList knows under which suffixes names may be listed and priced.
@@ -40,8 +40,8 @@ func (s suffixList) listable(name fqdn.Name) error {
 	return nil
 }
 
-// priced says why there can be no price of a suffix, in words that complete "the suffix …": it is none, neither a
-// registry's nor one at which somebody else hands out names, such as uk.com.
+// priced fails if there can be no price of a TLD, with a text that completes "the suffix …". Names of registries and of
+// private registries such as uk.com may have a price.
 func (s suffixList) priced(suffix fqdn.Name) error {
 	if _, known := s.known.Of(suffix); !known {
 		return s.unknown(suffix)

@@ -1,6 +1,5 @@
-// Command attack does to a server of this machine what somebody does who wants it to be slow, full or down, and reports
-// what that cost: the memory of the server, and how long an honest client beside the attack waits. It runs the program as
-// it ships, as a process of its own on loopback; every attack is bounded in time and in connections.
+// Command attack runs a denial-of-service attack on a server that it starts on loopback, and reports the cost: the memory of
+// the server, and the latency of an honest client during the attack. Attacks are bounded in time and in connections.
 //
 //	go run ./internal/attack -attack bodies -size full
 package main

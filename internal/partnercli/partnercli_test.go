@@ -165,7 +165,7 @@ func TestReceiverVerifies(t *testing.T) {
 
 func TestReceiverTakesPostsOnly(t *testing.T) {
 	t.Parallel()
-	r := &Receiver{Secret: secret, OnDelivery: func(d Delivery) { t.Errorf("told %+v", d) }}
+	r := &Receiver{Secret: secret, OnDelivery: func(d Delivery) { t.Errorf("received %+v", d) }}
 	for want, request := range map[int]*http.Request{
 		405: httptest.NewRequest("GET", "/", nil),
 		400: httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", maxBody+1))),

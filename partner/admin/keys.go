@@ -72,7 +72,7 @@ func (o *Operator) KeyUses(ctx context.Context) ([]KeyUse, error) {
 func (o *Operator) ReloadKeys(id seal.ID) error {
 	o.keys.Refresh()
 	if got := o.keys.IDs()[0]; got != id {
-		return fmt.Errorf("key %s seals, not %s: the file was changed by somebody else", got, id)
+		return fmt.Errorf("key %s seals, not %s: the file was changed by another process", got, id)
 	}
 	return nil
 }
