@@ -197,6 +197,12 @@ func (s *Service) Case(ctx context.Context, p Party, id string) (c Case, err err
 	return c, caseError("read a case", err)
 }
 
+// CaseIn is [Service.Case] within a transaction of the caller, without timeline and progress link.
+func (s *Service) CaseIn(ctx context.Context, tx store.Tx, p Party, id string) (Case, error) {
+	c, err := selectCase(ctx, tx, p, id)
+	return c, caseError("read a case", err)
+}
+
 func caseError(doing string, err error) error {
 	if store.IsNoRows(err) {
 		return errNoCase()

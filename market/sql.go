@@ -41,6 +41,12 @@ func Find(ctx context.Context, db *store.DB, env Environment, domain fqdn.Name) 
 	return found[0], nil
 }
 
+// IsListed reports whether a domain is for sale.
+func IsListed(ctx context.Context, tx store.Tx, env Environment, domain fqdn.Name) (bool, error) {
+	found, err := readListed(ctx, tx, env, []string{domain.String()})
+	return len(found) > 0, err
+}
+
 // details reads the listings of entries, in their order. It leaves out those that are gone.
 func (m *Market) details(ctx context.Context, env Environment, entries []index.Entry) ([]Listing, error) {
 	if len(entries) == 0 {

@@ -80,14 +80,14 @@ func (c *signedRequest) answerID(required bool) (answerID, error) {
 
 // storedAnswer returns the stored answer to an earlier request with the same key, and whether there is one. It fails with
 // [fault.Conflict] if that request had another body.
-func (c *signedRequest) storedAnswer(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, now time.Time) (op.Answer, bool, error) {
+func (a *API) storedAnswer(ctx context.Context, tx store.Tx, c *signedRequest, r op.Repeatable, id answerID, now time.Time) (op.Answer, bool, error) {
 	if id == (answerID{}) {
 		return op.Answer{}, false, nil
 	}
 	var fingerprint []byte
-	a := op.Answer{Repeated: true}
+	answer := op.Answer{Repeated: true}
 	err := tx.QueryRow(ctx, `SELECT fingerprint, status, body FROM partner_answers WHERE id = $1 AND created_at > $2`,
-		id[:], store.Micros(now.Add(-AnswerLife))).Scan(&fingerprint, &a.Status, &a.JSON)
+		id[:], store.Micros(now.Add(-AnswerLife))).Scan(&fingerprint, &answer.Status, &answer.JSON)
 	switch {
 	case store.IsNoRows(err):
 		return op.Answer{}, false, nil
@@ -97,21 +97,21 @@ func (c *signedRequest) storedAnswer(ctx context.Context, tx store.Tx, r op.Repe
 		return op.Answer{}, false, fault.New(fault.Conflict, "the idempotency key was used with another body").
 			WithHint("repeat a request with the body it had, and send a fresh key with a new one")
 	}
-	if a.JSON, err = restoreBuyers(ctx, tx, r, a.JSON); err != nil {
+	if answer.JSON, err = a.restorePrivate(ctx, tx, r, answer.JSON); err != nil {
 		return op.Answer{}, false, err
 	}
-	return a, true, nil
+	return answer, true, nil
 }
 
-// storeAnswer stores the answer of a request in the transaction of its effect, without the buyers, which are stored with
-// their orders only. It returns the complete answer.
+// storeAnswer stores the answer of a request in the transaction of its effect, without what removePrivate takes out. It
+// returns the complete answer.
 func (c *signedRequest) storeAnswer(ctx context.Context, tx store.Tx, r op.Repeatable, id answerID, out any, now time.Time) (op.Answer, error) {
 	answer, err := encodeAnswer(r, r.Status)(out, nil)
 	if err != nil || id == (answerID{}) {
 		return answer, err
 	}
 	stored := answer.JSON
-	if removeBuyers(out) > 0 {
+	if removePrivate(out) > 0 {
 		if stored, err = r.Encode(out); err != nil {
 			return op.Answer{}, fmt.Errorf("encode an answer: %w", err)
 		}
@@ -137,7 +137,7 @@ func (a *API) Once(ctx context.Context, r op.Repeatable, effect func(context.Con
 	var out *wiring.Outbox
 	err = a.sales.Tx(ctx, string(c.Party.Environment), func(tx store.Tx) error {
 		now := a.cfg.Now()
-		before, again, err := c.storedAnswer(ctx, tx, r, id, now)
+		before, again, err := a.storedAnswer(ctx, tx, c, r, id, now)
 		if err != nil || again {
 			answer, out = before, nil
 			return err
@@ -190,7 +190,7 @@ func (a *API) Outside(ctx context.Context, r op.Repeatable, effect func(context.
 	var answer op.Answer
 	var again bool
 	err = a.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
-		answer, again, err = c.storedAnswer(ctx, tx, r, id, a.cfg.Now())
+		answer, again, err = a.storedAnswer(ctx, tx, c, r, id, a.cfg.Now())
 		return err
 	})
 	if err != nil || again {

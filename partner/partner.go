@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/audit"
+	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/market"
@@ -37,6 +38,11 @@ type Config struct {
 	Market *market.Market
 
 	Suffixes *fqdn.Suffixes // public suffixes; nil: the last label is the suffix
+	BaseURL  string         // the public address of the service, without a slash at the end; the prefix of links
+
+	Registry brokerage.Registry // says which domains are registered; nil: domains of LIVE are undetermined for the brokerage
+	Sites    *brokerage.Sites   // looks at their home pages; nil: the same
+
 	NoLimits bool           // enforce no rate limit
 	Webhooks []netip.Prefix // private addresses to which webhooks may be sent
 
@@ -50,6 +56,7 @@ type API struct {
 	credentials *credential.Cache
 	admission   *admission.Admitter
 	sales       *sale.Service
+	cases       *brokerage.Service
 	events      *event.Log
 	inventory   *inventory
 	set         *op.Set
@@ -78,12 +85,14 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 		Author: func(s event.Stream) audit.Author {
 			return audit.Author{Name: wiring.ActorName(s.Partner), Now: cfg.Now}
 		},
+		Brokerage: wiring.Brokerage{Registry: cfg.Registry, Sites: cfg.Sites, BaseURL: cfg.BaseURL, NoLimits: cfg.NoLimits},
 	})
 	a := &API{
 		cfg:         cfg,
 		credentials: credential.NewCache(cfg.DB, cfg.Keys, cfg.Now),
 		admission:   admission.New(admission.Config{DB: cfg.DB, Now: cfg.Now, NoLimits: cfg.NoLimits}),
 		sales:       services.Sales,
+		cases:       services.Cases,
 		events:      services.Events,
 		inventory:   newInventory(cfg.Market),
 	}
@@ -105,6 +114,9 @@ func (a *API) Close() {
 	a.inventory.close()
 }
 
+// Cases returns the brokerage, for the buyers' progress pages.
+func (a *API) Cases() *brokerage.Service { return a.cases }
+
 // Set returns the operations of the partner API. They need a context that [API.Verify] returned.
 func (a *API) Set() *op.Set { return a.set }
 
@@ -119,7 +131,11 @@ func (a *API) operations() *op.Set {
 		a.createOrder(),
 		a.listOrders(),
 		a.getOrder(),
+		a.listCases(),
 		a.createRefund(),
+		a.eligibility(),
+		a.createCase(),
+		a.getCase(),
 		a.listEvents(),
 		a.putWebhook(),
 		a.getWebhook(),
@@ -129,6 +145,7 @@ func (a *API) operations() *op.Set {
 		a.redeliver(),
 		a.advanceClock(),
 		a.sandboxTransition(),
+		a.sandboxCaseTransition(),
 	)
 	for _, o := range set.All() {
 		if o.Route.Method == http.MethodPost && o.Idempotency == op.None {

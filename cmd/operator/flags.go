@@ -20,8 +20,10 @@ type options struct {
 	name, partner, scopes    string
 	subject                  string
 	actor, action, since     string
+	note, publicNote         string
 	overlap                  time.Duration
 	reviewLimit, serviceRate int64
+	priceCents               int64
 	limit                    int
 
 	dryRun, partial, retire, overwrite bool

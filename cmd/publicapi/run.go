@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/brokerage"
+	"github.com/namewharf/namewharf/egress"
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
@@ -23,6 +25,7 @@ import (
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
@@ -126,8 +129,11 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		Lookup: application.Lookup, Market: application.Market, Table: application.Table, Prices: application.Prices, Portfolio: names,
 		BaseURL: server.BaseURL, Secret: application.Secret, Now: time.Now,
 	})
+	sites, closeSites := sitesOf(application)
+	defer closeSites()
 	partners, err := partner.New(ctx, partner.Config{
 		DB: application.DB, Keys: application.Keys, Market: application.Market, Suffixes: application.Lookup.Suffixes(),
+		BaseURL: server.BaseURL, Registry: wiring.Registry(application.Lookup), Sites: sites,
 		NoLimits: limits == nil, Webhooks: *o.webhooks, Now: time.Now, Logger: log,
 	})
 	if err != nil {
@@ -141,7 +147,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	routes := users.Routes(d, o.signIn.Signup.Value, names)
+	routes := users.Routes(d, o.signIn.Signup.Value, names, partners.Cases())
 	routes["/mcp"] = mcp.Handler(mcpURL, false)
 	routes["/mcp/signed-in"] = mcp.Handler(signedIn, true)
 	api := rest.New(rest.Config{
@@ -162,6 +168,14 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		runtime.GC()
 		debug.FreeOSMemory()
 	})
+}
+
+// sitesOf looks at the home pages of domains for the brokerage, until the function it returns is called.
+func sitesOf(application *app.App) (sites *brokerage.Sites, stop func()) {
+	cfg := brokerage.SitesConfig()
+	cfg.Allow, cfg.RootCAs = application.Allow, application.Roots
+	client := egress.New(cfg)
+	return brokerage.NewSites(client, time.Now), client.Close
 }
 
 // summary is what the program says of itself at its start.

@@ -11,8 +11,9 @@ import (
 )
 
 // Routes returns the HTTP handlers of the OAuth endpoints and the account pages, by path. A path that ends in a slash
-// includes those below it. The pages show the portfolios of names.
-func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios) map[string]http.Handler {
+// includes those below it. The pages show the portfolios of names, and
+// cases to their buyers where cases is not nil.
+func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios, cases pages.Cases) map[string]http.Handler {
 	oauth := mw.Wrap(named("oauth", svc.OAuth.Handler()))
 	routes := map[string]http.Handler{
 		"/.well-known/oauth-authorization-server": oauth,
@@ -20,7 +21,7 @@ func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Por
 		"/.well-known/oauth-protected-resource/":  oauth,
 		"/api/oauth/":                             oauth,
 	}
-	site := pages.New(pages.Config{Accounts: svc.Accounts, OAuth: svc.OAuth, Middleware: mw, Signup: account.Mode(signup), Portfolios: names})
+	site := pages.New(pages.Config{Accounts: svc.Accounts, OAuth: svc.OAuth, Middleware: mw, Signup: account.Mode(signup), Portfolios: names, Cases: cases})
 	for _, pattern := range pages.Patterns() {
 		routes[pattern] = site
 	}

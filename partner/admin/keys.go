@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/sale"
@@ -21,7 +22,7 @@ func sealed() []store.Sealed {
 			return credential.SecretContext(fmt.Sprint(key[0]), int(number))
 		},
 	}
-	return slices.Concat([]store.Sealed{store.SealedSecrets(), secrets, sale.Sealed()}, event.Sealed())
+	return slices.Concat([]store.Sealed{store.SealedSecrets(), secrets, sale.Sealed(), brokerage.Sealed()}, event.Sealed())
 }
 
 // A KeyUse is the number of rows that a key seals.

@@ -1,5 +1,5 @@
-// Package wiring connects package sale to the market, the ledger, the event log and the audit log. The partner API and the
-// operator's commands work on these services.
+// Package wiring connects the packages of sales and brokerage to the market, the ledger, the event log and the audit log. The
+// partner API and the operator's commands work on these services.
 package wiring
 
 import (
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/audit"
+	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/ledger"
@@ -20,13 +21,14 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Services are the sale service and the event log, connected with the market, the ledger and the audit log.
+// Services are the sale service, the brokerage and the event log, connected with the market, the ledger and the audit log.
 type Services struct {
 	Sales  *sale.Service
+	Cases  *brokerage.Service
 	Events *event.Log
 }
 
-// Config configures [Services]. All but Allow are required.
+// Config configures [Services]. Allow and what is behind it may be empty.
 type Config struct {
 	DB     *store.DB
 	Keys   *seal.Keys
@@ -34,6 +36,8 @@ type Config struct {
 	Logger *slog.Logger
 	Allow  []netip.Prefix                  // private addresses to which webhooks may be sent
 	Author func(event.Stream) audit.Author // who changes the webhook of a stream, for the audit log
+
+	Brokerage Brokerage
 }
 
 // New returns the services.
@@ -44,13 +48,11 @@ func New(cfg Config) Services {
 			return cfg.Author(s).Record(ctx, tx, action, subject, details)
 		},
 	})
-	return Services{
-		Events: events,
-		Sales: sale.New(sale.Config{
-			DB: cfg.DB, Inventory: inventory{cfg.DB}, Books: postings{}, Events: eventLog{events}, Audit: auditor{cfg.Now},
-			Keys: cfg.Keys, Now: cfg.Now,
-		}),
-	}
+	sales := sale.New(sale.Config{
+		DB: cfg.DB, Inventory: inventory{cfg.DB}, Books: postings{}, Events: eventLog{events}, Audit: auditor{cfg.Now},
+		Keys: cfg.Keys, Now: cfg.Now,
+	})
+	return Services{Events: events, Sales: sales, Cases: newCases(cfg, sales, events)}
 }
 
 // An auditor records what sales do in the audit log.

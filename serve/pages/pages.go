@@ -14,6 +14,7 @@ import (
 
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
+	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/oauthas"
@@ -38,6 +39,7 @@ type Config struct {
 	Middleware *middleware.Stack // with an https BaseURL, cookies are Secure
 	Signup     account.Mode      // what the sign-up page offers; empty: [account.Open]
 	Portfolios Portfolios        // nil: there is no /account/domains
+	Cases      Cases             // nil: there is no page below /brokerage
 }
 
 // Pages are the pages of one service. They are safe for concurrent use.
@@ -47,6 +49,7 @@ type Pages struct {
 	mw          *middleware.Stack
 	signup      account.Mode
 	portfolios  Portfolios
+	cases       Cases
 	secure      bool
 	crossOrigin *http.CrossOriginProtection
 	methods     map[string][]string // by path, for Allow
@@ -65,7 +68,7 @@ func New(cfg Config) *Pages {
 	}
 	base := cfg.Middleware.BaseURL()
 	p := &Pages{
-		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, portfolios: cfg.Portfolios,
+		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, portfolios: cfg.Portfolios, cases: cfg.Cases,
 		secure: strings.HasPrefix(base, "https://"), crossOrigin: http.NewCrossOriginProtection(),
 		methods: map[string][]string{}, mux: http.NewServeMux(),
 	}
@@ -81,7 +84,7 @@ func New(cfg Config) *Pages {
 func Patterns() []string {
 	return []string{
 		account.SignUpPath, "/signin", "/signin/", "/signout", account.VerifyPath, account.ResetPath, account.ForgotPath,
-		"/oauth/authorize", "/account", "/account/", "/passkey.js",
+		"/oauth/authorize", "/account", "/account/", "/passkey.js", brokerage.ProgressPath,
 	}
 }
 
@@ -142,6 +145,10 @@ func (p *Pages) routes() {
 		p.handleSignedIn("POST /account/domains", "account_domains", p.changeDomains)
 		p.handleSignedIn("GET "+bulkPath, "account_domains", p.bulk)
 		p.handleSignedIn("POST "+bulkPath, "account_domains", p.changeMany)
+	}
+	if p.cases != nil {
+		p.handle("GET "+progressPath, "brokerage_progress", p.progress)
+		p.handle("POST "+progressPath, "brokerage_progress", p.makeOffer)
 	}
 	p.mux.HandleFunc("GET /passkey.js", p.script)
 	p.refuseOthers("/passkey.js", "GET, HEAD")

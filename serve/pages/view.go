@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/namewharf/namewharf/account"
+	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/ratelimit"
@@ -34,6 +35,7 @@ type response struct {
 	problem    *problem
 	data       any
 	script     bool   // the page loads passkey.js
+	private    bool   // search engines must not list it
 	formAction string // CSP source for form-action, besides 'self'
 	to         string // target of a 303 redirect; there is no page
 	json       any    // for the script; there is no page
@@ -72,7 +74,7 @@ func statusOf(c fault.Code) int {
 }
 
 // fieldNames are the labels of fields in forms.
-var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "names": "The list of names", "price": "The price"}
+var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "names": "The list of names", "price": "The price", "amount": "The amount", "message": "The message"}
 
 // sentences formats a fault for the user.
 func sentences(f *fault.Error) string {
@@ -128,6 +130,7 @@ type view struct {
 	Notice  string
 	Problem *problem
 	Script  bool
+	Private bool // search engines must not list it
 	Domains bool // there is a page of domains
 	Data    any
 }
@@ -156,7 +159,7 @@ func (p *Pages) send(req *request, a response) {
 	}
 	var b bytes.Buffer
 	err := templates[a.page].ExecuteTemplate(&b, "layout", view{
-		Title: a.title, Email: req.session.Email, Tabs: p.tabs(req, a.page), Notice: a.notice, Problem: a.problem, Script: a.script,
+		Title: a.title, Email: req.session.Email, Tabs: p.tabs(req, a.page), Notice: a.notice, Problem: a.problem, Script: a.script, Private: a.private,
 		Domains: p.portfolios != nil, Data: a.data,
 	})
 	if err != nil {
@@ -197,7 +200,7 @@ type failure struct {
 
 // templates are the page templates, each with the layout.
 var templates = func() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": formatTime, "scope": scopeText, "event": account.Event.Text, "joint": separator, "price": formatPrice}).
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{"when": formatTime, "scope": scopeText, "event": account.Event.Text, "joint": separator, "price": formatPrice, "state": func(s brokerage.State) string { return stateNames[s] }}).
 		ParseFS(assets, "assets/layout.html"))
 	files, err := assets.ReadDir("assets")
 	if err != nil {
