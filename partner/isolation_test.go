@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,24 +18,29 @@ import (
 // calls are one good request for each operation, by its name, about an order and a delivery.
 func (s *testServer) calls(order, delivery string) map[string]request {
 	return map[string]request{
-		"partner_search_domains":  s.get(root + "/domains/search?q=coffee"),
-		"partner_get_domain":      s.get(root + "/domains/coffeeshop.example"),
-		"partner_availability":    s.get(root + "/availability?domain=coffeeshop.example"),
-		"partner_pricing":         s.get(root + "/pricing?domain=coffeeshop.example"),
-		"partner_create_quote":    s.post(root+"/quotes", `{"domain":"coffeeshop.example"}`),
-		"partner_create_order":    s.order(`{"domain":"coffeeshop.example","expected_price":49900,"dry_run":true}`),
-		"partner_list_orders":     s.get(root + "/orders"),
-		"partner_get_order":       s.get(root + "/orders/" + order),
-		"partner_create_refund":   s.post(root+"/refunds", `{"order_id":"`+order+`"}`),
-		"partner_list_events":     s.get(root + "/events"),
-		"partner_put_webhook":     s.put(webhooks, `{"url":"https://partner.example/events","secret":"0123456789abcdef"}`),
-		"partner_get_webhook":     s.get(webhooks),
-		"partner_delete_webhook":  s.delete(webhooks),
-		"partner_test_webhook":    s.post(webhooks+"/test", ""),
-		"partner_list_deliveries": s.get(webhooks + "/deliveries"),
-		"partner_redeliver":       s.post(webhooks+"/deliveries/"+delivery+"/redeliver", ""),
-		"partner_advance_clock":   s.post(root+"/sandbox/clock", `{"advance_seconds":1}`),
-		"partner_play_order":      s.post(root+"/sandbox/orders/"+order+"/advance", ""),
+		"partner_search_domains":        s.get(root + "/domains/search?q=coffee"),
+		"partner_get_domain":            s.get(root + "/domains/coffeeshop.example"),
+		"partner_availability":          s.get(root + "/availability?domain=coffeeshop.example"),
+		"partner_pricing":               s.get(root + "/pricing?domain=coffeeshop.example"),
+		"partner_create_quote":          s.post(root+"/quotes", `{"domain":"coffeeshop.example"}`),
+		"partner_create_order":          s.order(`{"domain":"coffeeshop.example","expected_price":49900,"dry_run":true}`),
+		"partner_list_orders":           s.get(root + "/orders"),
+		"partner_get_order":             s.get(root + "/orders/" + order),
+		"partner_create_refund":         s.post(root+"/refunds", `{"order_id":"`+order+`"}`),
+		"partner_list_events":           s.get(root + "/events"),
+		"partner_put_webhook":           s.put(webhooks, `{"url":"https://partner.example/events","secret":"0123456789abcdef"}`),
+		"partner_get_webhook":           s.get(webhooks),
+		"partner_delete_webhook":        s.delete(webhooks),
+		"partner_test_webhook":          s.post(webhooks+"/test", ""),
+		"partner_list_deliveries":       s.get(webhooks + "/deliveries"),
+		"partner_redeliver":             s.post(webhooks+"/deliveries/"+delivery+"/redeliver", ""),
+		"partner_list_cases":            s.get(root + "/brokerage"),
+		"partner_brokerage_eligibility": s.get(root + "/brokerage/eligibility?domain=parked-acme.example"),
+		"partner_create_case":           s.post(root+"/brokerage", fmt.Sprintf(caseBody, "parked-acme.example")),
+		"partner_get_case":              s.get(root + "/brokerage/bkc_x"),
+		"partner_play_case":             s.post(root+"/sandbox/brokerage/bkc_x/advance", ""),
+		"partner_advance_clock":         s.post(root+"/sandbox/clock", `{"advance_seconds":1}`),
+		"partner_play_order":            s.post(root+"/sandbox/orders/"+order+"/advance", ""),
 	}
 }
 
