@@ -49,6 +49,10 @@ func posts(s *testServer) map[string]func() request {
 		"partner_play_case": func() request {
 			return s.post(root+"/sandbox/brokerage/"+s.caseOf("parked-play.example").CaseID+"/close", "")
 		},
+		"partner_create_link": func() request {
+			s.affiliate()
+			return s.post(root+"/links", `{"type":"generic"}`)
+		},
 		"partner_play_order": func() request {
 			return s.post(root+"/sandbox/orders/"+sold()+"/fail", "")
 		},
@@ -58,7 +62,7 @@ func posts(s *testServer) map[string]func() request {
 // caused is what one effect of each POST adds to tables: events and lines of the audit log.
 var caused = map[string][2]int{
 	"partner_create_quote": {0, 0}, "partner_create_order": {1, 0}, "partner_create_refund": {1, 1}, "partner_test_webhook": {1, 0},
-	"partner_create_case": {0, 1}, "partner_play_case": {0, 1}, "partner_redeliver": {0, 1}, "partner_advance_clock": {0, 1}, "partner_play_order": {1, 1},
+	"partner_create_case": {0, 1}, "partner_play_case": {0, 1}, "partner_redeliver": {0, 1}, "partner_create_link": {0, 0}, "partner_advance_clock": {0, 1}, "partner_play_order": {1, 1},
 }
 
 // effects returns the number of rows that requests have written, by table.
@@ -68,7 +72,7 @@ func (s *testServer) effects() string {
 	for _, query := range []string{
 		`SELECT COUNT(*) FROM orders`, `SELECT COUNT(*) FROM order_timeline`, `SELECT COUNT(*) FROM refunds`, `SELECT COUNT(*) FROM events`,
 		`SELECT COUNT(*) FROM postings`, `SELECT COUNT(*) FROM audit_log`, `SELECT COUNT(*) FROM partner_answers`,
-		`SELECT COUNT(*) FROM webhook_deliveries`, `SELECT COUNT(*) FROM brokerage_timeline`, `SELECT SUM(sandbox_ahead) FROM partners`, `SELECT SUM(change) FROM listing_changes`,
+		`SELECT COUNT(*) FROM webhook_deliveries`, `SELECT COUNT(*) FROM brokerage_timeline`, `SELECT COUNT(*) FROM referral_links`, `SELECT SUM(sandbox_ahead) FROM partners`, `SELECT SUM(change) FROM listing_changes`,
 	} {
 		all = append(all, fmt.Sprint(s.count(query)))
 	}

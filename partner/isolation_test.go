@@ -34,6 +34,11 @@ func (s *testServer) calls(order, delivery string) map[string]request {
 		"partner_test_webhook":          s.post(webhooks+"/test", ""),
 		"partner_list_deliveries":       s.get(webhooks + "/deliveries"),
 		"partner_redeliver":             s.post(webhooks+"/deliveries/"+delivery+"/redeliver", ""),
+		"partner_create_link":           s.post(root+"/links", `{"type":"generic"}`),
+		"partner_list_links":            s.get(root + "/links"),
+		"partner_referral_clicks":       s.get(root + "/me/clicks"),
+		"partner_referred_sales":        s.get(root + "/me/sales"),
+		"partner_analytics":             s.get(root + "/analytics"),
 		"partner_list_cases":            s.get(root + "/brokerage"),
 		"partner_brokerage_eligibility": s.get(root + "/brokerage/eligibility?domain=parked-acme.example"),
 		"partner_create_case":           s.post(root+"/brokerage", fmt.Sprintf(caseBody, "parked-acme.example")),
@@ -60,6 +65,7 @@ func (s *testServer) delete(path string) request {
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
+	s.affiliate()
 	order := s.ok(s.order(orderBody), 201).text("public_id")
 	keys := map[string]signer{}
 	for _, scope := range credential.Scopes {

@@ -26,6 +26,7 @@ import (
 	"github.com/namewharf/namewharf/partner/admission"
 	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/wiring"
+	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -57,6 +58,7 @@ type API struct {
 	admission   *admission.Admitter
 	sales       *sale.Service
 	cases       *brokerage.Service
+	links       *referral.Service
 	events      *event.Log
 	inventory   *inventory
 	set         *op.Set
@@ -85,7 +87,8 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 		Author: func(s event.Stream) audit.Author {
 			return audit.Author{Name: wiring.ActorName(s.Partner), Now: cfg.Now}
 		},
-		Brokerage: wiring.Brokerage{Registry: cfg.Registry, Sites: cfg.Sites, BaseURL: cfg.BaseURL, NoLimits: cfg.NoLimits},
+		BaseURL:   cfg.BaseURL,
+		Brokerage: wiring.Brokerage{Registry: cfg.Registry, Sites: cfg.Sites, NoLimits: cfg.NoLimits},
 	})
 	a := &API{
 		cfg:         cfg,
@@ -93,12 +96,14 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 		admission:   admission.New(admission.Config{DB: cfg.DB, Now: cfg.Now, NoLimits: cfg.NoLimits}),
 		sales:       services.Sales,
 		cases:       services.Cases,
+		links:       services.Links,
 		events:      services.Events,
 		inventory:   newInventory(cfg.Market),
 	}
 	a.set = a.operations()
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	a.running.Go(func() { a.admission.Run(ctx) })
+	a.running.Go(func() { a.links.Run(ctx) })
 	a.running.Go(func() {
 		if err := a.events.Deliver(ctx); err != nil && ctx.Err() == nil {
 			cfg.Logger.ErrorContext(ctx, "events are no longer delivered", "error", err.Error())
@@ -116,6 +121,9 @@ func (a *API) Close() {
 
 // Cases returns the brokerage, for the buyers' progress pages.
 func (a *API) Cases() *brokerage.Service { return a.cases }
+
+// Links returns the tracked links, for visits of them and for checkouts.
+func (a *API) Links() *referral.Service { return a.links }
 
 // Set returns the operations of the partner API. They need a context that [API.Verify] returned.
 func (a *API) Set() *op.Set { return a.set }
@@ -136,6 +144,11 @@ func (a *API) operations() *op.Set {
 		a.eligibility(),
 		a.createCase(),
 		a.getCase(),
+		a.createLink(),
+		a.listLinks(),
+		a.clicks(),
+		a.referredSales(),
+		a.analytics(),
 		a.listEvents(),
 		a.putWebhook(),
 		a.getWebhook(),

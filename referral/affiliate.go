@@ -9,7 +9,7 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// Link makes a partner an affiliate with an account, in the place of the one before, within a transaction of the caller.
+// LinkAccount makes a partner an affiliate with an account, in the place of the one before, within a transaction of the caller.
 func LinkAccount(ctx context.Context, tx store.Tx, partner, account string, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO referral_affiliates (partner, account_id, created_at) VALUES ($1, $2, $3)
@@ -44,11 +44,12 @@ func isAffiliate(ctx context.Context, tx store.Tx, partner string) (bool, error)
 
 // RequireAffiliate fails with [fault.Forbidden] for a partner without an affiliate account.
 func (s *Service) RequireAffiliate(ctx context.Context, partner string) error {
-	var linked bool
-	err := s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
-		linked, err = isAffiliate(ctx, tx, partner)
-		return err
-	})
+	return s.cfg.DB.Read(ctx, func(tx store.Tx) error { return s.RequireAffiliateIn(ctx, tx, partner) })
+}
+
+// RequireAffiliateIn is [Service.RequireAffiliate] within a transaction of the caller.
+func (s *Service) RequireAffiliateIn(ctx context.Context, tx store.Tx, partner string) error {
+	linked, err := isAffiliate(ctx, tx, partner)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -86,6 +87,9 @@ func (p *program) accounts(ctx context.Context) (*account.Accounts, error) {
 		OnDelete: func(ctx context.Context, tx store.Tx, id string) error {
 			// The index of the market is not needed: running programs follow the change.
 			if err := portfolio.RemoveAll(ctx, tx, tools.MarketOf(nil, time.Now), id); err != nil {
+				return err
+			}
+			if err := referral.UnlinkAccount(ctx, tx, id); err != nil {
 				return err
 			}
 			return oauthas.RemoveAccount(ctx, tx, id, time.Now())

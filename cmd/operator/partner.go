@@ -40,6 +40,11 @@ func (p *program) partnerCommands() *cobra.Command {
 			Long:    "Allows a partner credentials for LIVE. The sandbox needs no approval. \"partner suspend\" ends the use of all its credentials.",
 			Example: "  operator partner approve prt_01k8h3v6e4 -reason \"contract of 2026-11-01\"",
 		}),
+		p.command(withOperator(linkAffiliate), &cobra.Command{
+			Use: "affiliate", Short: "Link a partner to the account that refers buyers for it",
+			Long:    "Links a partner to an account, in the place of the one before. Tracked links and the reports about them need it; the deletion of the account ends it.",
+			Example: "  operator partner affiliate -partner prt_01k8h3v6e4 -email ada@example.com",
+		}, partnerFlag, emailFlag),
 		p.command(withOperator(suspendPartner), &cobra.Command{
 			Use: "suspend PARTNER", Short: "Refuse all credentials of a partner, within two seconds",
 			Example: "  operator partner suspend prt_01k8h3v6e4 -reason unpaid",
@@ -236,6 +241,26 @@ func approvePartner(ctx context.Context, p *program, op *admin.Operator, args []
 		return err
 	}
 	return p.done("approved", args[0])
+}
+
+// linkAffiliate links a partner to an account.
+func linkAffiliate(ctx context.Context, p *program, op *admin.Operator, _ []string) error {
+	if p.partner == "" || p.email == "" {
+		return usagef("-partner and -email are required")
+	}
+	users, err := p.accounts(ctx)
+	if err != nil {
+		return err
+	}
+	defer users.Close()
+	found, err := users.Find(ctx, p.email)
+	if err != nil {
+		return err
+	}
+	if err := op.LinkAffiliate(ctx, p.partner, found.ID); err != nil {
+		return err
+	}
+	return p.done("linked to "+found.Email, p.partner)
 }
 
 func suspendPartner(ctx context.Context, p *program, op *admin.Operator, args []string) error {

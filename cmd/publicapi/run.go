@@ -28,6 +28,7 @@ import (
 	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
+	"github.com/namewharf/namewharf/serve/pages"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -147,7 +148,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	routes := users.Routes(d, o.signIn.Signup.Value, names, partners.Cases())
+	routes := users.Routes(d, o.signIn.Signup.Value, names, pages.Partners{Cases: partners.Cases(), Links: partners.Links()})
 	routes["/mcp"] = mcp.Handler(mcpURL, false)
 	routes["/mcp/signed-in"] = mcp.Handler(signedIn, true)
 	api := rest.New(rest.Config{

@@ -54,6 +54,15 @@ var partnerEndpoints = []struct {
 	{"GET", "/api/partner/v1/orders", "partner_list_orders", "buy", "reporting", op.None},
 	{"GET", "/api/partner/v1/orders/{public_id}", "partner_get_order", "buy", "reporting", op.None},
 	{"POST", "/api/partner/v1/refunds", "partner_create_refund", "buy", "write", op.Optional},
+	{"GET", "/api/partner/v1/brokerage", "partner_list_cases", "report", "reporting", op.None},
+	{"GET", "/api/partner/v1/brokerage/eligibility", "partner_brokerage_eligibility", "broker", "search", op.None},
+	{"POST", "/api/partner/v1/brokerage", "partner_create_case", "broker", "write", op.Optional},
+	{"GET", "/api/partner/v1/brokerage/{case_id}", "partner_get_case", "broker", "reporting", op.None},
+	{"POST", "/api/partner/v1/links", "partner_create_link", "refer", "write", op.Optional},
+	{"GET", "/api/partner/v1/links", "partner_list_links", "refer", "reporting", op.None},
+	{"GET", "/api/partner/v1/me/clicks", "partner_referral_clicks", "report", "reporting", op.None},
+	{"GET", "/api/partner/v1/me/sales", "partner_referred_sales", "report", "reporting", op.None},
+	{"GET", "/api/partner/v1/analytics", "partner_analytics", "report", "reporting", op.None},
 	{"GET", "/api/partner/v1/events", "partner_list_events", "webhook", "reporting", op.None},
 	{"PUT", "/api/partner/webhooks", "partner_put_webhook", "webhook", "write", op.None},
 	{"GET", "/api/partner/webhooks", "partner_get_webhook", "webhook", "reporting", op.None},
@@ -63,6 +72,7 @@ var partnerEndpoints = []struct {
 	{"POST", "/api/partner/webhooks/deliveries/{id}/redeliver", "partner_redeliver", "webhook", "write", op.Optional},
 	{"POST", "/api/partner/v1/sandbox/clock", "partner_advance_clock", "buy", "write", op.Optional},
 	{"POST", "/api/partner/v1/sandbox/orders/{public_id}/{play}", "partner_play_order", "buy", "write", op.Optional},
+	{"POST", "/api/partner/v1/sandbox/brokerage/{case_id}/{play}", "partner_play_case", "broker", "write", op.Optional},
 }
 
 func TestSpecPartner(t *testing.T) {

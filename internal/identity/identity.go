@@ -22,6 +22,7 @@ import (
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/oauthas"
+	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/tools"
 )
@@ -92,6 +93,9 @@ func Open(ctx context.Context, cfg Config) (*Services, error) {
 		},
 		OnDelete: func(ctx context.Context, tx store.Tx, accountID string) error {
 			if err := svc.Names.RemoveAll(ctx, tx, accountID); err != nil {
+				return err
+			}
+			if err := referral.UnlinkAccount(ctx, tx, accountID); err != nil {
 				return err
 			}
 			return svc.OAuth.RemoveAll(ctx, tx, accountID)

@@ -12,8 +12,8 @@ import (
 
 // Routes returns the HTTP handlers of the OAuth endpoints and the account pages, by path. A path that ends in a slash
 // includes those below it. The pages show the portfolios of names, and
-// cases to their buyers where cases is not nil.
-func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios, cases pages.Cases) map[string]http.Handler {
+// what partners have for the public.
+func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios, partners pages.Partners) map[string]http.Handler {
 	oauth := mw.Wrap(named("oauth", svc.OAuth.Handler()))
 	routes := map[string]http.Handler{
 		"/.well-known/oauth-authorization-server": oauth,
@@ -21,7 +21,7 @@ func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Por
 		"/.well-known/oauth-protected-resource/":  oauth,
 		"/api/oauth/":                             oauth,
 	}
-	site := pages.New(pages.Config{Accounts: svc.Accounts, OAuth: svc.OAuth, Middleware: mw, Signup: account.Mode(signup), Portfolios: names, Cases: cases})
+	site := pages.New(pages.Config{Accounts: svc.Accounts, OAuth: svc.OAuth, Middleware: mw, Signup: account.Mode(signup), Portfolios: names, Partners: partners})
 	for _, pattern := range pages.Patterns() {
 		routes[pattern] = site
 	}

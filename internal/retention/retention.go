@@ -14,6 +14,7 @@ import (
 	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/audit"
+	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/ledger"
@@ -21,6 +22,7 @@ import (
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/partner/admission"
+	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/sweep"
@@ -56,6 +58,8 @@ func (s *Settings) Rules() []sweep.Rule {
 		market.Retention(s.Listings.Duration),
 		event.Retention(s.Events.Duration, s.Deliveries.Duration),
 		sale.Retention(s.Buyers.Duration),
+		brokerage.Retention(s.Buyers.Duration),
+		referral.Retention(),
 		ledger.Retention(),
 		audit.Retention(s.Audit.Duration),
 		partner.Retention(),

@@ -117,6 +117,27 @@ var rowsOf = map[string]row{
 			VALUES ($1, 'p', 'LIVE', 'd', 'l', 'SETTLED', '', 'partner_collected', 1, 'USD', '', '', 'a@b.example', 'A', 'DE', '', '', 0, 0, 0, 1)`,
 			store.IDAt("ord", at))
 	},
+	"brokerage_cases": func(at time.Time) (string, []any) {
+		id := store.IDAt("bkc", at)
+		return values(`INSERT INTO brokerage_cases (id, partner, environment, domain, tier, status, buyer_email, budget_cents, currency, price_cents,
+			share_cents, token_digest, token_sealed, created_at, updated_at, version)
+			VALUES ($1, 'p', 'LIVE', $1, 'managed', 'CLOSED', 'a@b.example', 1, 'USD', 0, 0, $2, $2, 0, 0, 1)`, id, []byte(id))
+	},
+	"brokerage_offers": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO brokerage_offers (id, case_id, at, amount_cents, currency, message) VALUES ($1, 'c', 0, 1, 'USD', 'm')`, store.IDAt("off", at))
+	},
+	"referral_days": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO referral_days (partner, environment, day, clicks, visitors) VALUES ($1, 'LIVE', $2, 1, 1)`, store.IDAt("p", at), store.Micros(at))
+	},
+	"referral_keys": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO referral_keys (day, sealed, ends, visits) VALUES ($1, $2, $1, 0)`, store.Micros(at), []byte{1})
+	},
+	"referral_visits": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO referral_visits (digest, ends) VALUES ($1, $2)`, []byte(store.IDAt("d", at)), store.Micros(at))
+	},
+	"referral_checkouts": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO referral_checkouts (id, link_id, partner, environment, at) VALUES ($1, 'l', 'p', 'LIVE', $2)`, store.IDAt("chk", at), store.Micros(at))
+	},
 	"audit_log": func(at time.Time) (string, []any) {
 		return values(`INSERT INTO audit_log (id, at, actor, action, subject, reason) VALUES ($1, $2, 'a', 'b', 'c', '')`, store.IDAt("aud", at), store.Micros(at))
 	},

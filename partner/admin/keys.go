@@ -8,6 +8,7 @@ import (
 	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -22,7 +23,7 @@ func sealed() []store.Sealed {
 			return credential.SecretContext(fmt.Sprint(key[0]), int(number))
 		},
 	}
-	return slices.Concat([]store.Sealed{store.SealedSecrets(), secrets, sale.Sealed(), brokerage.Sealed()}, event.Sealed())
+	return slices.Concat([]store.Sealed{store.SealedSecrets(), secrets, sale.Sealed(), brokerage.Sealed(), referral.Sealed()}, event.Sealed())
 }
 
 // A KeyUse is the number of rows that a key seals.

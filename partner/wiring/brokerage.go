@@ -2,7 +2,6 @@ package wiring
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/namewharf/namewharf/audit"
@@ -22,7 +21,6 @@ import (
 type Brokerage struct {
 	Registry brokerage.Registry // nil: domains of LIVE are undetermined
 	Sites    *brokerage.Sites   // the same
-	BaseURL  string             // prefix of progress links, without a slash at the end
 	NoLimits bool               // on offers in a time
 }
 
@@ -32,7 +30,7 @@ const brokerageFee ledger.BasisPoints = 1500
 func newCases(cfg Config, sales *sale.Service, events *event.Log) *brokerage.Service {
 	return brokerage.New(brokerage.Config{
 		DB: cfg.DB, Market: listings{}, Registry: cfg.Brokerage.Registry, Sites: cfg.Brokerage.Sites, Books: deals{}, Events: caseEvents{events},
-		Audit: caseAuditor{cfg.Now}, Keys: cfg.Keys, Tx: sales.Tx, BaseURL: cfg.Brokerage.BaseURL, NoLimits: cfg.Brokerage.NoLimits,
+		Audit: caseAuditor{cfg.Now}, Keys: cfg.Keys, Tx: sales.Tx, BaseURL: cfg.BaseURL, NoLimits: cfg.Brokerage.NoLimits,
 		Clock: func(ctx context.Context, tx store.Tx, p brokerage.Party) (time.Time, error) {
 			return LocalTime(ctx, tx, cfg.Now(), credential.Party{Partner: p.Partner, Environment: credential.Environment(p.Environment)})
 		},
@@ -78,9 +76,9 @@ func (r registry) Registration(ctx context.Context, domain fqdn.Name) brokerage.
 type deals struct{}
 
 func (deals) Completed(ctx context.Context, tx store.Tx, p brokerage.Party, caseID string, price money.Amount, at time.Time) (money.Amount, error) {
-	var rate ledger.BasisPoints
-	if err := tx.QueryRow(ctx, `SELECT broker_bp FROM partners WHERE id = $1`, p.Partner).Scan(&rate); err != nil {
-		return money.Amount{}, fmt.Errorf("read a partner's share: %w", err)
+	rate, err := rateOf(ctx, tx, p.Partner, "broker_bp")
+	if err != nil {
+		return money.Amount{}, err
 	}
 	return rate.Of(brokerageFee.Of(price)), nil
 }

@@ -16,15 +16,17 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
-// Services are the sale service, the brokerage and the event log, connected with the market, the ledger and the audit log.
+// Services are the sale service, the brokerage, the referrals and the event log, connected with the market, the ledger and the audit log.
 type Services struct {
 	Sales  *sale.Service
 	Cases  *brokerage.Service
+	Links  *referral.Service
 	Events *event.Log
 }
 
@@ -37,6 +39,7 @@ type Config struct {
 	Allow  []netip.Prefix                  // private addresses to which webhooks may be sent
 	Author func(event.Stream) audit.Author // who changes the webhook of a stream, for the audit log
 
+	BaseURL   string // prefix of links, without a slash at the end; needed by programs that make links
 	Brokerage Brokerage
 }
 
@@ -52,7 +55,7 @@ func New(cfg Config) Services {
 		DB: cfg.DB, Inventory: inventory{cfg.DB}, Books: postings{}, Events: eventLog{events}, Audit: auditor{cfg.Now},
 		Keys: cfg.Keys, Now: cfg.Now,
 	})
-	return Services{Events: events, Sales: sales, Cases: newCases(cfg, sales, events)}
+	return Services{Events: events, Sales: sales, Cases: newCases(cfg, sales, events), Links: newLinks(cfg)}
 }
 
 // An auditor records what sales do in the audit log.

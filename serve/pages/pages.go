@@ -19,6 +19,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
+	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/serve/middleware"
 )
 
@@ -39,7 +40,7 @@ type Config struct {
 	Middleware *middleware.Stack // with an https BaseURL, cookies are Secure
 	Signup     account.Mode      // what the sign-up page offers; empty: [account.Open]
 	Portfolios Portfolios        // nil: there is no /account/domains
-	Cases      Cases             // nil: there is no page below /brokerage
+	Partners   Partners          // what partners have for the public
 }
 
 // Pages are the pages of one service. They are safe for concurrent use.
@@ -49,7 +50,7 @@ type Pages struct {
 	mw          *middleware.Stack
 	signup      account.Mode
 	portfolios  Portfolios
-	cases       Cases
+	partners    Partners
 	secure      bool
 	crossOrigin *http.CrossOriginProtection
 	methods     map[string][]string // by path, for Allow
@@ -68,7 +69,7 @@ func New(cfg Config) *Pages {
 	}
 	base := cfg.Middleware.BaseURL()
 	p := &Pages{
-		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, portfolios: cfg.Portfolios, cases: cfg.Cases,
+		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, portfolios: cfg.Portfolios, partners: cfg.Partners,
 		secure: strings.HasPrefix(base, "https://"), crossOrigin: http.NewCrossOriginProtection(),
 		methods: map[string][]string{}, mux: http.NewServeMux(),
 	}
@@ -84,7 +85,7 @@ func New(cfg Config) *Pages {
 func Patterns() []string {
 	return []string{
 		account.SignUpPath, "/signin", "/signin/", "/signout", account.VerifyPath, account.ResetPath, account.ForgotPath,
-		"/oauth/authorize", "/account", "/account/", "/passkey.js", brokerage.ProgressPath,
+		"/oauth/authorize", "/account", "/account/", "/passkey.js", brokerage.ProgressPath, referral.LinkPath,
 	}
 }
 
@@ -146,7 +147,11 @@ func (p *Pages) routes() {
 		p.handleSignedIn("GET "+bulkPath, "account_domains", p.bulk)
 		p.handleSignedIn("POST "+bulkPath, "account_domains", p.changeMany)
 	}
-	if p.cases != nil {
+	if p.partners.Links != nil {
+		p.mux.HandleFunc("GET "+referralPath, p.followLink)
+		p.refuseOthers(referralPath, "GET, HEAD")
+	}
+	if p.partners.Cases != nil {
 		p.handle("GET "+progressPath, "brokerage_progress", p.progress)
 		p.handle("POST "+progressPath, "brokerage_progress", p.makeOffer)
 	}

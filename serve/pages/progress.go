@@ -54,7 +54,7 @@ func (p *Pages) progress(req *request) (response, error) {
 // progressPage reads the case of the token in the path. The page holds nothing about the owner or the partner.
 func (p *Pages) progressPage(req *request, d progressData) (response, error) {
 	req.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
-	found, err := p.cases.Progress(req.Context(), req.PathValue("token"))
+	found, err := p.partners.Cases.Progress(req.Context(), req.PathValue("token"))
 	if err != nil {
 		return response{}, err
 	}
@@ -71,7 +71,7 @@ func (p *Pages) makeOffer(req *request) (response, error) {
 	d := progressData{Amount: req.PostForm.Get("amount"), Message: req.PostForm.Get("message")}
 	cents, err := offerOf(d.Amount)
 	if err == nil {
-		err = p.cases.Offer(req.Context(), req.PathValue("token"), cents, d.Message)
+		err = p.partners.Cases.Offer(req.Context(), req.PathValue("token"), cents, d.Message)
 	}
 	if err == nil {
 		return seeOther(req.URL.Path), nil
