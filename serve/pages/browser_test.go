@@ -49,6 +49,7 @@ func TestInABrowser(t *testing.T) {
 		"passkey":             testPasskey,
 		"provider":            testProviderInABrowser,
 		"keyboard":            testKeyboard,
+		"brokerage progress":  testProgressInABrowser,
 		"domains":             testDomainsInABrowser,
 		"links by mail":       testMailInABrowser,
 		"confirming":          testConfirmingInABrowser,
