@@ -22,11 +22,11 @@ func (s *testServer) affiliate() {
 	}
 }
 
-// sold checks out in a session of the built-in partner by a browser with the cookie.
+// sold checks out in a session of another partner by a browser with the cookie.
 func (s *testServer) sold(cookie, id string, cents int64) {
 	s.Helper()
 	err := s.db.Tx(s.Context(), func(tx store.Tx) error {
-		if err := s.api.Links().Checkout(s.Context(), tx, cookie, referral.Checkout{ID: "chk_" + id, Partner: "house", Environment: "SANDBOX"}); err != nil {
+		if err := s.api.Links().Checkout(s.Context(), tx, cookie, referral.Checkout{ID: "chk_" + id, Partner: "prt_public", Environment: "SANDBOX"}); err != nil {
 			return err
 		}
 		return s.api.Links().Attribute(s.Context(), tx, referral.Order{

@@ -18,8 +18,8 @@ func TestAttribution(t *testing.T) {
 		first, last := f.mustCreate(ada), f.mustCreate(bea)
 		old := f.visit(first, person(1))
 		cookie := f.visit(last, person(1)) // takes the place of the one before in the browser
-		f.buy(cookie, "chk_1", "house", 9900, "USD")
-		f.buy("", "chk_2", "house", 9900, "USD")
+		f.buy(cookie, "chk_1", "prt_public", 9900, "USD")
+		f.buy("", "chk_2", "prt_public", 9900, "USD")
 		want := referral.Sale{
 			PublicID: "ord_chk_1", Buyer: "j•••@e•••.com", Domain: "brewhaven.example", AmountCents: 9900, CommissionCents: 495, Currency: "USD",
 			At: f.clock(),
@@ -32,11 +32,11 @@ func TestAttribution(t *testing.T) {
 		}
 		// Two browsers in one session: the last that begins to pay counts, unless it came by no link.
 		if err := f.tx(func(tx store.Tx) error {
-			return f.Checkout(f.Context(), tx, cookie, referral.Checkout{ID: "chk_3", Partner: "house", Environment: "SANDBOX"})
+			return f.Checkout(f.Context(), tx, cookie, referral.Checkout{ID: "chk_3", Partner: "prt_public", Environment: "SANDBOX"})
 		}); err != nil {
 			f.Fatal(err)
 		}
-		f.buy(old, "chk_3", "house", 100, "EUR")
+		f.buy(old, "chk_3", "prt_public", 100, "EUR")
 		if got := f.salesOf(ada); len(got) != 1 || got[0].CommissionCents != 5 {
 			f.Errorf("sales of the first link: %+v", got)
 		}
@@ -55,17 +55,17 @@ func TestWhatIsNotAttributed(t *testing.T) {
 		code, rest, _ := strings.Cut(cookie, ".")
 		stamp, mac, _ := strings.Cut(rest, ".")
 		f.buy(cookie, "chk_own", ada.Partner, 100, "USD")
-		f.buy(f.visit(live, person(1)), "chk_live", "house", 100, "USD")
+		f.buy(f.visit(live, person(1)), "chk_live", "prt_public", 100, "USD")
 		for i, forged := range []string{
 			code, code + ".", code + "." + stamp, code + "." + stamp + ".", code + ".zzzzzz." + mac, code + "." + stamp + "." + mac + "A",
 			codeOf(live) + "." + stamp + "." + mac, "." + stamp + "." + mac, "..", strings.Repeat("a", 5000), code + ".-1." + mac,
 		} {
-			f.buy(forged, fmt.Sprint("chk_forged", i), "house", 100, "USD")
+			f.buy(forged, fmt.Sprint("chk_forged", i), "prt_public", 100, "USD")
 		}
 		f.advance(referral.CookieLife)
-		f.buy(cookie, "chk_intime", "house", 100, "USD")
+		f.buy(cookie, "chk_intime", "prt_public", 100, "USD")
 		f.advance(time.Second)
-		f.buy(cookie, "chk_late", "house", 100, "USD")
+		f.buy(cookie, "chk_late", "prt_public", 100, "USD")
 		if got := f.salesOf(ada); len(got) != 1 || got[0].PublicID != "ord_chk_intime" {
 			f.Errorf("sales: %+v", got)
 		}
@@ -73,7 +73,7 @@ func TestWhatIsNotAttributed(t *testing.T) {
 		if err := f.tx(func(tx store.Tx) error { return referral.UnlinkAccount(f.Context(), tx, "acc_prt_ada") }); err != nil {
 			f.Fatal(err)
 		}
-		f.buy(fresh, "chk_unlinked", "house", 100, "USD")
+		f.buy(fresh, "chk_unlinked", "prt_public", 100, "USD")
 		if got := f.salesOf(ada); len(got) != 1 {
 			f.Errorf("sales of who is no affiliate: %+v", got)
 		}
@@ -105,11 +105,11 @@ func TestReports(t *testing.T) {
 			for i := range 4 {
 				cookie := f.visit(l, person(i))
 				if i == 0 {
-					f.buy(cookie, fmt.Sprint("chk_", day), "house", 1010, []string{"USD", "EUR", "USD"}[day])
+					f.buy(cookie, fmt.Sprint("chk_", day), "prt_public", 1010, []string{"USD", "EUR", "USD"}[day])
 				}
 				if i == 1 {
 					if err := f.tx(func(tx store.Tx) error {
-						return f.Checkout(f.Context(), tx, cookie, referral.Checkout{ID: fmt.Sprint("chk_left", day), Partner: "house", Environment: "SANDBOX"})
+						return f.Checkout(f.Context(), tx, cookie, referral.Checkout{ID: fmt.Sprint("chk_left", day), Partner: "prt_public", Environment: "SANDBOX"})
 					}); err != nil {
 						f.Fatal(err)
 					}
