@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -61,10 +62,8 @@ func NewSites(client *egress.Client, now func() time.Time) *Sites {
 // Use looks at the home page of a domain, or remembers what it saw there some minutes ago. Domains with the nameservers of a
 // parking service are not in use, and are not asked.
 func (s *Sites) Use(ctx context.Context, domain fqdn.Name, nameservers []string) Use {
-	for _, host := range nameservers {
-		if parking.nameserver(host) {
-			return NotInUse
-		}
+	if slices.ContainsFunc(nameservers, parking.nameserver) {
+		return NotInUse
 	}
 	use, err := s.known.Load(ctx, domain, func(ctx context.Context) (Use, time.Time, error) {
 		ctx, cancel := context.WithTimeout(ctx, SiteTime)

@@ -23,12 +23,15 @@ const (
 	Close     Action = "close"     // without a deal
 )
 
-// transitions is the transition table. What is in no row is not allowed.
-var transitions = []struct {
+// A stateTransition is a row of the transition table.
+type stateTransition struct {
 	action Action
 	from   []State
 	to     State
-}{
+}
+
+// transitions is the transition table. What is in no row is not allowed.
+var transitions = []stateTransition{
 	{Contact, []State{Open}, Contacted},
 	{Negotiate, []State{Contacted}, Negotiating},
 	{Agree, []State{Negotiating}, Agreed},
@@ -79,13 +82,7 @@ func (s *Service) Transition(ctx context.Context, tx store.Tx, id string, change
 }
 
 func (s *Service) transition(ctx context.Context, tx store.Tx, id string, change Change, by Actor, now time.Time) (Case, error) {
-	at := slices.IndexFunc(transitions, func(t struct {
-		action Action
-		from   []State
-		to     State
-	}) bool {
-		return t.action == change.Action
-	})
+	at := slices.IndexFunc(transitions, func(t stateTransition) bool { return t.action == change.Action })
 	if at < 0 {
 		return Case{}, fault.Invalid("action", "is not an action of a case")
 	}
