@@ -40,8 +40,8 @@ func TestDelete(t *testing.T) {
 		who, other := r.account("ada@names.example"), r.account("bob@names.example")
 		token, others := r.session(who.ID), r.session(other.ID)
 		newAuthenticator().register(t, r, who.ID, "Laptop")
-		must(t, "ask for a link", r.RequestLink(ctx, who.Email, home))
 		r.box.next(t)
+		must(t, "ask for a link", r.RequestLink(ctx, who.Email, home))
 		link := r.box.token(t, LinkPath)
 
 		refuse = busy
