@@ -96,7 +96,7 @@ func TestEveryPostRunsOnce(t *testing.T) {
 			}
 			make := requests[o.Name]
 			if make == nil {
-				t.Errorf("%s is not tried: add a request to posts", o.Name)
+				t.Errorf("%s is not tried: add a request to posts in partner/idempotency_test.go, and to caused the events and lines of the audit log it adds", o.Name)
 				continue
 			}
 			r := make()

@@ -19,7 +19,7 @@ type WhoisIn struct {
 	IncludeRaw bool   `json:"include_raw,omitzero" jsonschema:"true: add the reply as received, up to 16 KiB"`
 }
 
-// Domain is a domain name as a caller writes it.
+// Domain is a domain name, or a label, as a caller writes it.
 type Domain string
 
 // MaxDomainText is the longest domain name taken, in characters as written: Unicode and spaces around it count.

@@ -9,7 +9,7 @@ import (
 	"github.com/namewharf/namewharf/op"
 )
 
-// bodyLimits are what the operations take that have a body, in KiB.
+// bodyLimits are the longest bodies of some operations, in KiB; the others need no row.
 var bodyLimits = map[string]int64{
 	"search_domain": 4, "check_domains": 64, "whois_lookup": 4, "add_domain": 4, "bulk_domains": 256, "batch_lookup": 256,
 	"partner_create_quote": 4, "partner_create_order": 16, "partner_create_refund": 4, "partner_put_webhook": 4,

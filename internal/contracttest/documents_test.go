@@ -33,6 +33,28 @@ func TestOperationsAreInTheDocuments(t *testing.T) {
 	}
 }
 
+// Every MCP tool is named where the README speaks of them, and called by the run of the inspector.
+func TestToolsAreNamed(t *testing.T) {
+	t.Parallel()
+	_, assistants, ok := strings.Cut(readFile(t, "README.md"), "## AI assistants\n")
+	if !ok {
+		t.Fatal("README.md has no section \"AI assistants\"")
+	}
+	assistants, _, _ = strings.Cut(assistants, "\n## ")
+	calls := readFile(t, "internal/conformance/inspect.mjs")
+	for _, o := range publicSet().All() {
+		if !o.Tool {
+			continue
+		}
+		if !strings.Contains(assistants, "`"+o.Name+"`") {
+			t.Errorf("\"AI assistants\" in README.md does not name the tool %s", o.Name)
+		}
+		if !strings.Contains(calls, "\n  "+o.Name+": {") {
+			t.Errorf("calls in internal/conformance/inspect.mjs has no call of %s: add `%s: %s,`", o.Name, o.Name, o.Example)
+		}
+	}
+}
+
 var (
 	codeBlock    = regexp.MustCompile("(?s)\n```(?:console|sh)\n(.*?)\n```")
 	snippetPath  = regexp.MustCompile(`(?:http://127\.0\.0\.1:\d+| )(/api/[^\s?'"]*)`)

@@ -25,7 +25,8 @@ type Piece struct {
 
 // Split appends the pieces of s, which is in lower case, to dst: it breaks s at whatever is neither a letter nor a digit,
 // sets numbers apart, and cuts runs of letters into the words that are most likely, by their frequencies
-// (Viterbi's algorithm). Letters outside a to z are never cut. The pieces joined are s without separators.
+// (Viterbi's algorithm). Runs of letters outside a to z are pieces of their own, and end
+// the run before them ("bücher": b, ü, cher, cut like any other). The pieces joined are s without separators.
 func (l *Lexicon) Split(dst []Piece, s string) []Piece {
 	for i := 0; i < len(s); {
 		kind := kindOf(s[i])
