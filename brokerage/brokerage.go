@@ -56,7 +56,7 @@ type Registry interface {
 
 // Books is where the partner's share is posted.
 type Books interface {
-	// Completed posts the service's fee on a deal and the partner's share of it, on the partner's terms of now, and returns
+	// Completed posts the partner's share of the service's fee on a deal, on the partner's terms of now, and returns
 	// the share. It is called once for a case.
 	Completed(ctx context.Context, tx store.Tx, p Party, caseID string, price money.Amount, at time.Time) (share money.Amount, err error)
 }

@@ -27,7 +27,9 @@ const (
 	maxPending       = 16 << 10  // clicks that wait to be written
 	maxSeen          = 64 << 10  // digests in memory, in each of two generations
 	addressesCounted = 32 << 10
-	flushSize        = 200 // clicks a transaction, so that orders need not wait long
+	flushSize        = 100 // clicks a transaction, so that orders need not wait long
+	flushEarly       = maxPending / 4
+	keyAhead         = 5 * time.Minute
 )
 
 // A digest stands for a visitor and a link on a day, or for a visitor and a party on a day.
@@ -54,8 +56,8 @@ type counter struct {
 	cfg  Config
 	wake chan struct{}
 
-	keyMu sync.Mutex // held while a key is read
-	key   dayKey
+	keyMu     sync.Mutex // held while a key is read
+	key, next dayKey
 
 	mu          sync.Mutex
 	pending     []click
@@ -108,7 +110,7 @@ func (c *counter) add(ctx context.Context, l Link, local time.Time, by Visitor) 
 	}
 	c.seen[k.perLink] = struct{}{}
 	c.pending = append(c.pending, k)
-	if len(c.pending) >= flushSize {
+	if len(c.pending) >= flushEarly {
 		select {
 		case c.wake <- struct{}{}:
 		default:
@@ -146,13 +148,45 @@ func Sealed() store.Sealed {
 	}}
 }
 
-// keyOf returns the key of a day, which all processes share. The first who asks makes it.
+// keyOf returns the key of a day, which all processes share.
 func (c *counter) keyOf(ctx context.Context, day time.Time) (dayKey, error) {
 	c.keyMu.Lock()
 	defer c.keyMu.Unlock()
 	if c.key.key != nil && c.key.day.Equal(day) {
 		return c.key, nil
 	}
+	if c.next.key == nil || !c.next.day.Equal(day) {
+		key, err := c.readKey(ctx, day)
+		if err != nil {
+			return dayKey{}, err
+		}
+		c.next = key
+	}
+	c.key, c.next = c.next, dayKey{} // the one before is forgotten
+	return c.key, nil
+}
+
+// prepare reads the key of today and, some minutes before midnight, that of tomorrow, so that no visitor waits for it.
+func (c *counter) prepare(ctx context.Context) error {
+	now := c.cfg.Now()
+	if _, err := c.keyOf(ctx, dayOf(now)); err != nil {
+		return err
+	}
+	tomorrow := dayOf(now.Add(keyAhead))
+	c.keyMu.Lock()
+	defer c.keyMu.Unlock()
+	if tomorrow.Equal(c.key.day) || c.next.key != nil && tomorrow.Equal(c.next.day) {
+		return nil
+	}
+	key, err := c.readKey(ctx, tomorrow)
+	if err == nil {
+		c.next = key
+	}
+	return err
+}
+
+// readKey reads the key of a day. The first who asks makes it.
+func (c *counter) readKey(ctx context.Context, day time.Time) (dayKey, error) {
 	at := store.Micros(day)
 	fresh := make([]byte, sha256.Size)
 	rand.Read(fresh)
@@ -172,8 +206,7 @@ func (c *counter) keyOf(ctx context.Context, day time.Time) (dayKey, error) {
 	if err != nil {
 		return dayKey{}, fmt.Errorf("read the key of a day: %w", err)
 	}
-	c.key = dayKey{day, key} // the one before is forgotten
-	return c.key, nil
+	return dayKey{day, key}, nil
 }
 
 // run writes clicks until ctx ends, and then what is left.
@@ -181,6 +214,9 @@ func (c *counter) run(ctx context.Context) {
 	tick := time.NewTicker(FlushEvery)
 	defer tick.Stop()
 	for {
+		if err := c.prepare(ctx); err != nil && ctx.Err() == nil {
+			c.cfg.Logger.ErrorContext(ctx, "the key of a day cannot be read; clicks are not counted", "error", err.Error())
+		}
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

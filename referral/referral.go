@@ -83,7 +83,12 @@ func New(cfg Config) *Service {
 }
 
 // Run writes clicks to the database until ctx ends, and then what is left.
-func (s *Service) Run(ctx context.Context) { s.clicks.run(ctx) }
+func (s *Service) Run(ctx context.Context) {
+	if _, err := s.signingSecret(ctx); err != nil && ctx.Err() == nil { // the first visitor need not wait for it
+		s.cfg.Logger.ErrorContext(ctx, "the secret of referral cookies cannot be read", "error", err.Error())
+	}
+	s.clicks.run(ctx)
+}
 
 // signingSecret is what cookies are signed with.
 func (s *Service) signingSecret(ctx context.Context) ([]byte, error) {
