@@ -2,6 +2,7 @@ package referral_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -243,4 +244,27 @@ func TestWhatCounts(t *testing.T) {
 			t.Errorf("%s: counts %v, want %v", name, got, c.want)
 		}
 	}
+}
+
+// What waits when the program ends is written, and no visitor waits for the key of the next day.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	each(t, func(f *fixture) {
+		f.advance(11*time.Hour + 58*time.Minute) // shortly before midnight
+		l := f.mustCreate(ada)
+		ctx, cancel := context.WithCancel(f.Context())
+		var running sync.WaitGroup
+		running.Go(func() { f.Service.Run(ctx) })
+		for deadline := time.Now().Add(time.Minute); f.count(`SELECT COUNT(*) FROM referral_keys`) != 2; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				f.Fatal("the key of the next day is not prepared")
+			}
+		}
+		for i := range 50 {
+			f.visit(l, person(i))
+		}
+		cancel()
+		running.Wait()
+		f.wantClicks("after the end", ada, 50, 50)
+	})
 }

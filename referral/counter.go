@@ -59,6 +59,8 @@ type counter struct {
 	keyMu     sync.Mutex // held while a key is read
 	key, next dayKey
 
+	flushing sync.Mutex // held by the one flush at a time
+
 	mu          sync.Mutex
 	pending     []click
 	seen, older map[digest]struct{} // which need not be written again
@@ -245,6 +247,8 @@ func (c *counter) report(ctx context.Context, err error) {
 
 // flush writes what waits. What fails waits again.
 func (c *counter) flush(ctx context.Context) error {
+	c.flushing.Lock()
+	defer c.flushing.Unlock()
 	for {
 		c.mu.Lock()
 		batch := slices.Clone(c.pending[:min(len(c.pending), flushSize)])
@@ -261,7 +265,7 @@ func (c *counter) flush(ctx context.Context) error {
 			return err
 		}
 		c.mu.Lock()
-		c.pending = append(c.pending[:0], c.pending[len(batch):]...) // add only appends, and there is one flush at a time
+		c.pending = append(c.pending[:0], c.pending[len(batch):]...) // meanwhile add has only appended
 		if visits >= MaxVisits {
 			c.full = batch[0].keyDay
 		}

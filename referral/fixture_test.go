@@ -128,9 +128,9 @@ func (f *fixture) visit(l referral.Link, by referral.Visitor) string {
 func (f *fixture) written(services ...*referral.Service) {
 	f.Helper()
 	for _, s := range append(services, f.Service) {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		s.Run(ctx)
+		if err := s.Flush(f.Context()); err != nil {
+			f.Error(err)
+		}
 	}
 }
 
