@@ -212,7 +212,7 @@ func postedOf(ctx context.Context, tx store.Tx, after, last string) (map[string]
 	err := store.Each(ctx, tx, read, `
 		SELECT order_id, partner, environment, account, currency,
 			CAST(SUM(CASE WHEN kind = 'sale' THEN cents ELSE 0 END) AS BIGINT),
-			CAST(SUM(cents) AS BIGINT), SUM(CASE WHEN kind IN ('refund', 'cancellation') THEN 1 ELSE 0 END)
+			CAST(SUM(cents) AS BIGINT), SUM(CASE WHEN kind IN ('refund', 'cancellation', 'chargeback') THEN 1 ELSE 0 END)
 		FROM postings WHERE order_id > $1 AND order_id <> '' `+upTo+`
 		GROUP BY order_id, partner, environment, account, currency`, args...)
 	return all, err

@@ -44,6 +44,15 @@ func Sold(owner Owner, order string, price money.Amount, rate BasisPoints, at ti
 	return e
 }
 
+// Collected is the entry of a sale that the service collected: it has the price. The commission of the partner is apart, see
+// [Accrue].
+func Collected(owner Owner, order string, price money.Amount, at time.Time) Entry {
+	e := Entry{Kind: Sale, Owner: owner, Order: order, At: at}
+	e.add(Cash, price.Currency, price.Cents)
+	e.add(SalesProceeds, price.Currency, -price.Cents)
+	return e
+}
+
 // add adds a posting, unless it is zero.
 func (e *Entry) add(account Account, currency string, cents int64) {
 	if cents != 0 {

@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,18 @@ const (
 	RetainedCommission Account = "retained_commission"
 	// SalesProceeds is the price of what was sold, from which sellers and the service's own share are paid.
 	SalesProceeds Account = "sales_proceeds"
+	// Cash is the money that the service took less what it paid: prices that it collected, statements that were paid, payouts.
+	Cash Account = "cash"
+	// StatementsDue is what the partner owes by its statements that are not paid.
+	StatementsDue Account = "statements_due"
+	// CommissionCost is what the commissions of the partner cost the service.
+	CommissionCost Account = "commission_cost"
+	// CommissionAccrued is what the partner earns of sales that are not completed.
+	CommissionAccrued Account = "commission_accrued"
+	// CommissionPending is what the partner has earned and is in no payout.
+	CommissionPending Account = "commission_pending"
+	// PayoutsDue is what is in payouts that are not paid.
+	PayoutsDue Account = "payouts_due"
 )
 
 // A Kind says what an entry is about. An order has at most one entry of a kind.
@@ -46,7 +59,20 @@ const (
 	Sale         Kind = "sale"
 	Refund       Kind = "refund"       // the exact opposite of a sale, given back at a partner's or an operator's word
 	Cancellation Kind = "cancellation" // the same for a sale that an operator cancelled
+	Chargeback   Kind = "chargeback"   // the same for a sale whose payment the buyer's bank took back
+
+	Accrual        Kind = "commission_accrued"
+	Maturity       Kind = "commission_pending"  // the sale of a commission is completed
+	Reversal       Kind = "commission_reversed" // the sale of a commission is reversed
+	Payout         Kind = "payout_created"
+	PayoutPaid     Kind = "payout_paid"
+	PayoutFailed   Kind = "payout_failed"
+	Settlement     Kind = "settlement" // a statement is made
+	SettlementPaid Kind = "settlement_paid"
 )
+
+// reversals are the kinds that reverse a sale.
+var reversals = []Kind{Refund, Cancellation, Chargeback}
 
 // A Posting is one line of an entry: an amount above zero is a debit, one below a credit, none is zero.
 type Posting struct {
@@ -140,7 +166,7 @@ func added(n int64, err error, want int) error {
 // Reverse posts the exact opposite of an order's sale, as an entry of the given kind, within a transaction of the caller.
 // It fails with [ErrNothing] when the order has no sale and with [ErrPosted] when it is reversed already.
 func Reverse(ctx context.Context, tx store.Tx, owner Owner, order string, kind Kind, at time.Time) error {
-	if kind != Refund && kind != Cancellation {
+	if !slices.Contains(reversals, kind) {
 		return fmt.Errorf("ledger: a sale is not reversed by a %s", kind)
 	}
 	e := Entry{Kind: kind, Owner: owner, Order: order, At: at}
@@ -149,10 +175,10 @@ func Reverse(ctx context.Context, tx store.Tx, owner Owner, order string, kind K
 		var was Kind
 		var p Posting
 		err := rows.Scan(&was, &p.Account, &p.Amount.Cents, &p.Amount.Currency)
-		switch was {
-		case Refund, Cancellation:
+		switch {
+		case slices.Contains(reversals, was):
 			reversed = true
-		case Sale:
+		case was == Sale:
 			p.Amount.Cents = -p.Amount.Cents
 			e.Postings = append(e.Postings, p)
 		}

@@ -45,16 +45,27 @@ func listing(l market.Listing) sale.Listing {
 // books are the real ledger.
 type books struct{}
 
+func (books) Commission(p sale.Party, m sale.PaymentModel, price money.Amount) money.Amount {
+	rate := p.Terms.ServiceBP
+	if m == sale.ServiceCollected {
+		rate = p.Terms.PartnerBP
+	}
+	return ledger.BasisPoints(rate).Of(price)
+}
+
 func (books) Sold(ctx context.Context, tx store.Tx, p sale.Party, o sale.Order) error {
 	owner := ledger.Owner{Partner: o.Partner, Environment: o.Environment}
+	if o.PaymentModel == sale.ServiceCollected {
+		return ledger.Post(ctx, tx, ledger.Collected(owner, o.PublicID, o.Price(), o.CreatedAt))
+	}
 	return ledger.Post(ctx, tx, ledger.Sold(owner, o.PublicID, o.Price(), ledger.BasisPoints(p.Terms.ServiceBP), o.CreatedAt))
 }
 
-func (books) Reverse(ctx context.Context, tx store.Tx, o sale.Order) error {
-	kind := ledger.Refund
-	if o.Status == sale.Cancelled {
-		kind = ledger.Cancellation
-	}
+func (books) Completed(context.Context, store.Tx, sale.Order) error { return nil }
+func (books) Settled(context.Context, store.Tx, sale.Order) error   { return nil }
+
+func (books) Reverse(ctx context.Context, tx store.Tx, o sale.Order, because sale.Action) error {
+	kind := map[sale.Action]ledger.Kind{sale.RefundBuyer: ledger.Refund, sale.Cancel: ledger.Cancellation, sale.ChargeBack: ledger.Chargeback}[because]
 	return ledger.Reverse(ctx, tx, ledger.Owner{Partner: o.Partner, Environment: o.Environment}, o.PublicID, kind, o.UpdatedAt)
 }
 
@@ -208,6 +219,18 @@ func (s *fixture) mustPlace(p sale.Party, name fqdn.Name) sale.Order {
 	return o
 }
 
+func (s *fixture) mustPlacePaid(p sale.Party, name fqdn.Name) (o sale.Order) {
+	s.Helper()
+	err := s.tx(func(tx store.Tx) (err error) {
+		o, err = s.PlacePaid(context.Background(), tx, p, sale.Request{Domain: name.String(), ExpectedPrice: price}, s.clock.now())
+		return err
+	})
+	if err != nil {
+		s.Fatalf("place a paid order for %s: %v", name, err)
+	}
+	return o
+}
+
 func (s *fixture) act(id string, a sale.Action, by sale.Actor) (o sale.Order, err error) {
 	err = s.tx(func(tx store.Tx) (err error) {
 		o, err = s.Transition(context.Background(), tx, id, a, by, s.clock.now())
@@ -256,7 +279,7 @@ func (s *fixture) dump() string {
 		b.Reset()
 		for _, table := range []string{
 			"orders", "order_timeline", "refunds", "audit_log", "flagged_domains", "quote_keys",
-			"postings", "listings", "listing_changes", "test_streams", "test_events",
+			"order_totals", "postings", "listings", "listing_changes", "test_streams", "test_events",
 		} {
 			if err := dumpTable(s.Context(), tx, &b, table); err != nil {
 				return fmt.Errorf("%s: %w", table, err)

@@ -36,6 +36,10 @@ type Order struct {
 	ListingID   string    `json:"-"` // what was sold
 	CompletedAt time.Time `json:"-"` // when the transfer was completed, from which the settlement date counts; zero: not yet
 
+	// CommissionCents is the commission that was recorded with the order: the service's if the partner collected the price,
+	// else the partner's.
+	CommissionCents int64 `json:"-"`
+
 	quote   string // number of the quote that it was placed with; empty: none
 	version int    // number of the last step
 }

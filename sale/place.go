@@ -35,6 +35,15 @@ type Request struct {
 //   - [fault.Conflict] for a quote or an external reference that another order has;
 //   - [fault.PriceMismatch] for another price or currency than the current one, which is in the details.
 func (s *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
+	return s.place(ctx, tx, p, r, PartnerCollected, now)
+}
+
+// PlacePaid is [Service.Place] for a sale that the service collected: the order starts as [Paid].
+func (s *Service) PlacePaid(ctx context.Context, tx store.Tx, p Party, r Request, now time.Time) (Order, error) {
+	return s.place(ctx, tx, p, r, ServiceCollected, now)
+}
+
+func (s *Service) place(ctx context.Context, tx store.Tx, p Party, r Request, m PaymentModel, now time.Time) (Order, error) {
 	w, err := s.check(ctx, tx, p, r, now)
 	if err != nil {
 		return Order{}, fault.Wrap("check an order", err)
@@ -53,8 +62,12 @@ func (s *Service) Place(ctx context.Context, tx store.Tx, p Party, r Request, no
 	if err := w.agree(price); err != nil {
 		return Order{}, err
 	}
-	o, err := record(ctx, tx, p, r, listing.ID, price, w, now)
-	if err != nil {
+	o := newOrder(p, r, listing.ID, price, w, now)
+	if o.PaymentModel = m; m == ServiceCollected {
+		o.Status = Paid
+	}
+	o.CommissionCents = s.cfg.Books.Commission(p, m, price).Cents
+	if o, err = record(ctx, tx, o); err != nil {
 		return Order{}, fault.Wrap("record an order", err)
 	}
 	if err := s.cfg.Books.Sold(ctx, tx, p, o); err != nil {
@@ -162,8 +175,8 @@ func (w wanted) agree(price money.Amount) error {
 	return nil
 }
 
-// record writes the order and the beginning of its timeline.
-func record(ctx context.Context, tx store.Tx, p Party, r Request, listing string, price money.Amount, w wanted, now time.Time) (Order, error) {
+// newOrder is the order of a request.
+func newOrder(p Party, r Request, listing string, price money.Amount, w wanted, now time.Time) Order {
 	now = store.Time(store.Micros(now))
 	o := Order{
 		PublicID: store.NewID("ord"), Partner: p.Partner, Environment: p.Environment, Domain: w.domain.String(), ListingID: listing,
@@ -174,6 +187,12 @@ func record(ctx context.Context, tx store.Tx, p Party, r Request, listing string
 	if p.Terms.ReviewLimitCents > 0 && price.Cents > p.Terms.ReviewLimitCents {
 		o.Review = Held
 	}
+	return o
+}
+
+// record writes the order and the beginning of its timeline.
+func record(ctx context.Context, tx store.Tx, o Order) (Order, error) {
+	now := o.CreatedAt
 	var err error
 	if o.Review, err = insertOrder(ctx, tx, o); store.IsNoRows(err) {
 		used, err := quoteUsed(ctx, tx, o.quote)
@@ -188,6 +207,9 @@ func record(ctx context.Context, tx store.Tx, p Party, r Request, listing string
 			WithHint("find it with GET /orders, or send another reference")
 	}
 	if err != nil {
+		return Order{}, err
+	}
+	if err := addTotals(ctx, tx, o, "", o.Status); err != nil {
 		return Order{}, err
 	}
 	o.Timeline = []Step{{At: now, Type: EventRecorded, Status: o.Status}}

@@ -28,6 +28,7 @@ type Party struct {
 // Terms are what is agreed with a partner about its sales.
 type Terms struct {
 	ServiceBP        int64 // commission on a sale that the partner collects, in basis points; for the [Books]
+	PartnerBP        int64 // the partner's commission on a sale that the service collects
 	ReviewLimitCents int64 // a sale over this waits for manual review; 0: none does because of its price
 }
 
@@ -52,12 +53,20 @@ type Inventory interface {
 	Relist(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) error
 }
 
-// Books is where sales are posted.
+// Books is where sales are posted. What else depends on the state of an order, such as the shares of others in its price,
+// follows it there, in the transaction of the change.
 type Books interface {
-	// Sold posts the sale of a fresh order on the party's terms.
+	// Commission returns the commission of a sale on the party's terms: the service's on one that the partner collects, the
+	// partner's on one that the service collects.
+	Commission(p Party, m PaymentModel, price money.Amount) money.Amount
+	// Sold posts the sale of a fresh order, and its commission.
 	Sold(ctx context.Context, tx store.Tx, p Party, o Order) error
-	// Reverse posts the exact opposite of what Sold did. The status of the order says why: it is [Refunded] or [Cancelled].
-	Reverse(ctx context.Context, tx store.Tx, o Order) error
+	// Completed is called when the name of an order was delivered.
+	Completed(ctx context.Context, tx store.Tx, o Order) error
+	// Settled is called when one order is settled by itself.
+	Settled(ctx context.Context, tx store.Tx, o Order) error
+	// Reverse posts the exact opposite of what Sold did, because of an action: [RefundBuyer], [Cancel] or [ChargeBack].
+	Reverse(ctx context.Context, tx store.Tx, o Order, because Action) error
 }
 
 // Events is where events are emitted. A [Service] calls it last in a transaction.

@@ -12,13 +12,14 @@ import (
 
 // orderColumns are the columns that scanOrder reads.
 const orderColumns = `id, partner, environment, domain, listing_id, status, review, payment_model, price_cents, currency, quote,
-	external_payment_ref, buyer_email, buyer_name, buyer_country, return_url, cancel_url, created_at, updated_at, completed_at, version`
+	external_payment_ref, buyer_email, buyer_name, buyer_country, return_url, cancel_url, created_at, updated_at, completed_at, version,
+	commission_cents`
 
 func scanOrder(scan func(...any) error) (o Order, err error) {
 	var created, updated, completed int64
 	err = scan(&o.PublicID, &o.Partner, &o.Environment, &o.Domain, &o.ListingID, &o.Status, &o.Review, &o.PaymentModel,
 		&o.SalePriceCents, &o.Currency, &o.quote, &o.ExternalPaymentRef, &o.Buyer.Email, &o.Buyer.Name, &o.Buyer.Country,
-		&o.ReturnURL, &o.CancelURL, &created, &updated, &completed, &o.version)
+		&o.ReturnURL, &o.CancelURL, &created, &updated, &completed, &o.version, &o.CommissionCents)
 	o.CreatedAt, o.UpdatedAt, o.CompletedAt = store.Time(created), store.Time(updated), store.Time(completed)
 	return o, err
 }
@@ -30,11 +31,11 @@ func insertOrder(ctx context.Context, tx store.Tx, o Order) (review Review, err 
 		INSERT INTO orders (`+orderColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6,
 			CASE WHEN EXISTS (SELECT 1 FROM flagged_domains WHERE domain = $4) THEN 'held' ELSE $7 END,
-			$8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 0, $20)
+			$8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 0, $20, $21)
 		ON CONFLICT DO NOTHING RETURNING review`,
 		o.PublicID, o.Partner, o.Environment, o.Domain, o.ListingID, o.Status, o.Review, o.PaymentModel,
 		o.SalePriceCents, o.Currency, o.quote, o.ExternalPaymentRef, o.Buyer.Email, o.Buyer.Name, o.Buyer.Country,
-		o.ReturnURL, o.CancelURL, store.Micros(o.CreatedAt), store.Micros(o.UpdatedAt), o.version).Scan(&review)
+		o.ReturnURL, o.CancelURL, store.Micros(o.CreatedAt), store.Micros(o.UpdatedAt), o.version, o.CommissionCents).Scan(&review)
 	return review, err
 }
 

@@ -23,7 +23,8 @@ const (
 	Settle          Action = "settle"
 	RefundBuyer     Action = "refund" // in full
 	Cancel          Action = "cancel"
-	Hold            Action = "hold" // for manual review
+	ChargeBack      Action = "charge-back" // the buyer's bank took back what the service collected
+	Hold            Action = "hold"        // for manual review
 	Clear           Action = "clear"
 )
 
@@ -46,7 +47,7 @@ type stateTransition struct {
 	review   Review       // empty: the review stays
 	event    string       // emitted; empty: none
 	step     string       // in the timeline
-	reverses bool         // the sale is reversed in the ledger and the name is for sale again
+	reverses bool         // the sale is reversed in the ledger and the name, unless it was delivered, is for sale again
 }
 
 var (
@@ -54,6 +55,8 @@ var (
 	beforeEnd = []State{ExternallyPaid, Paid, TransferInProgress} // before the name is delivered
 	unheld    = []Review{"", ReviewDone}
 	anyReview = []Review{"", Held, ReviewDone}
+
+	charged = []State{Paid, TransferInProgress, TransferCompleted, Settled}
 )
 
 // transitions is the transition table. What is in no row is not allowed.
@@ -63,14 +66,16 @@ var transitions = []stateTransition{
 	{action: Settle, from: []State{TransferCompleted}, reviews: anyReview, to: Settled, event: EventSettled, step: EventSettled},
 	{action: RefundBuyer, from: beforeEnd, reviews: anyReview, model: PartnerCollected, to: Refunded, event: EventRefunded, step: EventRefunded, reverses: true},
 	{action: Cancel, from: beforeEnd, reviews: anyReview, to: Cancelled, event: EventRefunded, step: stepCancelled, reverses: true},
+	{action: ChargeBack, from: charged, reviews: anyReview, model: ServiceCollected, to: Refunded, event: EventRefunded, step: stepChargedBack, reverses: true},
 	{action: Hold, from: start, reviews: unheld, review: Held, step: stepHeld},
 	{action: Clear, from: start, reviews: []Review{Held}, review: ReviewDone, event: EventReviewCleared, step: EventReviewCleared},
 }
 
 // Steps that have no event of their own.
 const (
-	stepHeld      = "order.manual_review_held"
-	stepCancelled = "order.cancelled"
+	stepHeld        = "order.manual_review_held"
+	stepCancelled   = "order.cancelled"
+	stepChargedBack = "order.charged_back"
 )
 
 func transitionOf(a Action) (stateTransition, bool) {
@@ -191,6 +196,10 @@ func (s *Service) follow(ctx context.Context, tx store.Tx, o *Order, t stateTran
 	if err := addTimelines(ctx, tx, []*Order{o}); err != nil {
 		return Refund{}, err
 	}
+	before := o.statusBefore()
+	if err := addTotals(ctx, tx, *o, before, o.Status); err != nil {
+		return Refund{}, err
+	}
 	if t.action == RefundBuyer {
 		refund = Refund{
 			RefundID: store.NewID("ref"), Order: *o, AmountCents: o.SalePriceCents, Currency: o.Currency, CreatedAt: o.UpdatedAt,
@@ -201,12 +210,22 @@ func (s *Service) follow(ctx context.Context, tx store.Tx, o *Order, t stateTran
 		}
 	}
 	if t.reverses {
-		if err := s.cfg.Books.Reverse(ctx, tx, *o); err != nil {
+		if err := s.cfg.Books.Reverse(ctx, tx, *o, t.action); err != nil {
 			return Refund{}, err
 		}
 		if err := s.relist(ctx, tx, *o, now); err != nil {
 			return Refund{}, err
 		}
+	}
+	switch {
+	case o.Status == before: // a review
+	case o.Status == TransferCompleted:
+		err = s.cfg.Books.Completed(ctx, tx, *o)
+	case o.Status == Settled:
+		err = s.cfg.Books.Settled(ctx, tx, *o)
+	}
+	if err != nil {
+		return Refund{}, err
 	}
 	if err := s.record(ctx, tx, by, "order."+string(t.action), o.PublicID, o.lastMove()); err != nil {
 		return Refund{}, err
@@ -217,11 +236,19 @@ func (s *Service) follow(ctx context.Context, tx store.Tx, o *Order, t stateTran
 	return refund, s.emit(ctx, tx, t.event, *o, now)
 }
 
+// statusBefore is the status before the last step of the timeline, empty if there is none.
+func (o Order) statusBefore() State {
+	if n := len(o.Timeline); n > 1 {
+		return o.Timeline[n-2].Status
+	}
+	return ""
+}
+
 // lastMove is what the last step changed, for the audit log.
 func (o Order) lastMove() map[string]any {
 	details := map[string]any{"after": o.Status}
-	if n := len(o.Timeline); n > 1 {
-		details["before"] = o.Timeline[n-2].Status
+	if before := o.statusBefore(); before != "" {
+		details["before"] = before
 	}
 	if o.Review != "" {
 		details["review"] = o.Review
@@ -229,8 +256,12 @@ func (o Order) lastMove() map[string]any {
 	return details
 }
 
-// relist puts the name of a reversed order up for sale again, unless it was sold or listed again meanwhile.
+// relist puts the name of a reversed order up for sale again, unless it was delivered to the buyer, or was sold or listed
+// again meanwhile.
 func (s *Service) relist(ctx context.Context, tx store.Tx, o Order, now time.Time) error {
+	if !o.CompletedAt.IsZero() {
+		return nil
+	}
 	held, err := sold(ctx, tx, o.Environment, o.Domain, o.PublicID)
 	if err != nil || held {
 		return err

@@ -64,6 +64,9 @@ var moves = map[sale.Action]map[position]struct {
 		{sale.ExternallyPaid, sale.ReviewDone}: {position{sale.ExternallyPaid, sale.Held}, ""},
 		{sale.Paid, ""}:                        {position{sale.Paid, sale.Held}, ""},
 	},
+	sale.ChargeBack: {
+		{sale.Paid, ""}: {position{sale.Refunded, ""}, "order.refunded"},
+	},
 	sale.Clear: {
 		{sale.ExternallyPaid, sale.Held}: {position{sale.ExternallyPaid, sale.ReviewDone}, "order.manual_review_cleared"},
 	},
@@ -86,20 +89,20 @@ var ways = map[position][]sale.Action{
 	{sale.Cancelled, ""}:                       {sale.Cancel},
 	{sale.Cancelled, sale.Held}:                {sale.Hold, sale.Cancel},
 	{sale.Cancelled, sale.ReviewDone}:          {sale.Hold, sale.Clear, sale.Cancel},
-	{sale.Paid, ""}:                            {}, // and the hand of the test
+	{sale.Paid, ""}:                            {},
 }
 
 var actions = []sale.Action{
-	sale.StartTransfer, sale.ConfirmTransfer, sale.Settle, sale.RefundBuyer, sale.Cancel, sale.Hold, sale.Clear,
+	sale.StartTransfer, sale.ConfirmTransfer, sale.Settle, sale.RefundBuyer, sale.Cancel, sale.ChargeBack, sale.Hold, sale.Clear,
 }
 
 // bring makes an order of the name at the position.
 func (s *fixture) bring(name fqdn.Name, where position) string {
 	s.Helper()
-	o := s.mustPlace(party, name)
 	if where.state == sale.Paid {
-		s.exec(`UPDATE orders SET status = 'PAID', payment_model = 'service_collected' WHERE id = $1`, o.PublicID)
+		return s.mustPlacePaid(party, name).PublicID
 	}
+	o := s.mustPlace(party, name)
 	s.mustAct(o.PublicID, ways[where]...)
 	return o.PublicID
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/event"
 	"github.com/namewharf/namewharf/fqdn"
-	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/partner/credential"
@@ -52,7 +51,7 @@ func New(cfg Config) Services {
 		},
 	})
 	sales := sale.New(sale.Config{
-		DB: cfg.DB, Inventory: inventory{cfg.DB}, Books: postings{}, Events: eventLog{events}, Audit: auditor{cfg.Now},
+		DB: cfg.DB, Inventory: inventory{cfg.DB}, Books: postings{cfg.Now}, Events: eventLog{events}, Audit: auditor{cfg.Now},
 		Keys: cfg.Keys, Now: cfg.Now,
 	})
 	return Services{Events: events, Sales: sales, Cases: newCases(cfg, sales, events), Links: newLinks(cfg)}
@@ -72,7 +71,9 @@ func ActorName(partnerID string) string { return "partner " + partnerID }
 func Seller(p credential.Party) sale.Party {
 	return sale.Party{
 		Partner: p.Partner, Environment: string(p.Environment),
-		Terms: sale.Terms{ServiceBP: int64(p.Terms.Rates.Service), ReviewLimitCents: p.Terms.ReviewLimitCents},
+		Terms: sale.Terms{
+			ServiceBP: int64(p.Terms.Rates.Service), PartnerBP: int64(p.Terms.Rates.Partner), ReviewLimitCents: p.Terms.ReviewLimitCents,
+		},
 	}
 }
 
@@ -99,25 +100,6 @@ func (s inventory) Relist(ctx context.Context, tx store.Tx, environment string, 
 
 func listing(l market.Listing, err error) (sale.Listing, error) {
 	return sale.Listing{ID: l.ID, Price: money.Amount{Cents: l.PriceCents, Currency: l.Currency}}, err
-}
-
-// postings is the ledger as package sale uses it.
-type postings struct{}
-
-func (postings) Sold(ctx context.Context, tx store.Tx, p sale.Party, o sale.Order) error {
-	return ledger.Post(ctx, tx, ledger.Sold(owner(p), o.PublicID, o.Price(), ledger.BasisPoints(p.Terms.ServiceBP), o.CreatedAt))
-}
-
-func (postings) Reverse(ctx context.Context, tx store.Tx, o sale.Order) error {
-	kind := ledger.Refund
-	if o.Status == sale.Cancelled {
-		kind = ledger.Cancellation
-	}
-	return ledger.Reverse(ctx, tx, owner(o.Party()), o.PublicID, kind, o.UpdatedAt)
-}
-
-func owner(p sale.Party) ledger.Owner {
-	return ledger.Owner{Partner: p.Partner, Environment: p.Environment}
 }
 
 // An eventLog is the event log as package sale uses it.
