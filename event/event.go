@@ -133,6 +133,32 @@ func (l *Log) AppendEvent(ctx context.Context, tx store.Tx, s Stream, e Event) (
 	return e, nil
 }
 
+// AppendAll is [Log.Append] for several events of one type, in their order. They are as many as one statement can hold, some
+// thousands.
+func (l *Log) AppendAll(ctx context.Context, tx store.Tx, s Stream, typ string, data []any, at time.Time) error {
+	if len(data) == 0 {
+		return nil
+	}
+	all := make([]Event, len(data))
+	for i, d := range data {
+		var err error
+		if all[i], err = newEvent(s, typ, d, at); err != nil {
+			return err
+		}
+	}
+	last, when, sends, err := nextNumbers(ctx, tx, s, len(all), at)
+	if err == nil {
+		err = insertEvents(ctx, tx, s, last-int64(len(all))+1, all, when)
+	}
+	if err == nil && sends {
+		err = insertDeliveries(ctx, tx, s, last-int64(len(all))+1, last, l.cfg.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("append %s events: %w", typ, err)
+	}
+	return nil
+}
+
 // Wake makes the dispatcher of this process send the due deliveries of the stream at once. Without it, the dispatcher finds
 // them by polling several times a second.
 func (l *Log) Wake(s Stream) {

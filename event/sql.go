@@ -15,19 +15,51 @@ import (
 // nextNumber takes the next number of the stream, whose row is locked until tx ends, and reports whether the stream has an
 // active endpoint. The time of the event is at, or that of the event before if that is later.
 func nextNumber(ctx context.Context, tx store.Tx, s Stream, at time.Time) (number int64, when time.Time, sends bool, err error) {
+	return nextNumbers(ctx, tx, s, 1, at)
+}
+
+// nextNumbers is nextNumber for several events; it returns the last of their numbers.
+func nextNumbers(ctx context.Context, tx store.Tx, s Stream, n int, at time.Time) (last int64, when time.Time, sends bool, err error) {
 	var flag, micros int64
 	err = tx.QueryRow(ctx, `
-		INSERT INTO event_streams (partner, environment, last, last_at) VALUES ($1, $2, 1, $3)
-		ON CONFLICT (partner, environment) DO UPDATE SET last = event_streams.last + 1,
+		INSERT INTO event_streams (partner, environment, last, last_at) VALUES ($1, $2, $4, $3)
+		ON CONFLICT (partner, environment) DO UPDATE SET last = event_streams.last + $4,
 			last_at = CASE WHEN event_streams.last_at < excluded.last_at THEN excluded.last_at ELSE event_streams.last_at END
-		RETURNING last, last_at, sends`, s.Partner, s.Environment, store.Micros(at)).Scan(&number, &micros, &flag)
-	return number, store.Time(micros), flag == 1, err
+		RETURNING last, last_at, sends`, s.Partner, s.Environment, store.Micros(at), n).Scan(&last, &micros, &flag)
+	return last, store.Time(micros), flag == 1, err
 }
 
 func insertEvent(ctx context.Context, tx store.Tx, s Stream, number int64, e Event) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO events (partner, environment, number, id, type, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		s.Partner, s.Environment, number, e.ID, e.Type, string(e.Data), store.Micros(e.CreatedAt))
+	return err
+}
+
+// insertEvents adds events numbered from first on.
+func insertEvents(ctx context.Context, tx store.Tx, s Stream, first int64, all []Event, at time.Time) error {
+	args := []any{s.Partner, s.Environment, store.Micros(at)}
+	var values strings.Builder
+	for i, e := range all {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		n := len(args)
+		fmt.Fprintf(&values, "($1, $2, $%d, $%d, $%d, $%d, $3)", n+1, n+2, n+3, n+4)
+		args = append(args, first+int64(i), e.ID, e.Type, string(e.Data))
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO events (partner, environment, number, id, type, data, created_at) VALUES `+values.String(), args...)
+	return err
+}
+
+// insertDeliveries has the events with the numbers from first to last sent.
+func insertDeliveries(ctx context.Context, tx store.Tx, s Stream, first, last int64, due time.Time) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO webhook_deliveries (partner, environment, number, status, attempt, retries, due_at, claimed_until, attempts)
+		SELECT partner, environment, number, 'pending', 0, 0, $5, 0, '[]' FROM events
+		WHERE partner = $1 AND environment = $2 AND number BETWEEN $3 AND $4`,
+		s.Partner, s.Environment, first, last, store.Micros(due))
 	return err
 }
 

@@ -51,7 +51,7 @@ type Commission struct {
 
 // Accrue records a commission within a transaction of the caller and returns it with its id and state. It reads the owner, the
 // source, the order or the case, the amount and the time. A share of a sale is [Accrued] and follows its order by
-// [OrderCompleted], [OrderSettled] and [OrderReversed]; a share of a brokerage deal is [Pending] at once, and can be paid
+// [OrderCompleted], [OrdersSettled] and [OrderReversed]; a share of a brokerage deal is [Pending] at once, and can be paid
 // out. A commission of zero is none: it is not recorded, and the zero Commission is returned. Accrue fails with [ErrPosted]
 // when the order has a commission of the source, or the case has one.
 func Accrue(ctx context.Context, tx store.Tx, c Commission) (Commission, error) {
@@ -98,14 +98,6 @@ func OrderCompleted(ctx context.Context, tx store.Tx, order string, clock Clock)
 			return err
 		}
 		return c.post(ctx, tx, Maturity, CommissionAccrued, CommissionPending, now)
-	})
-}
-
-// OrderSettled allows the pending commissions of an order to be paid out, because a statement has it, within a transaction of
-// the caller.
-func OrderSettled(ctx context.Context, tx store.Tx, order string, clock Clock) error {
-	return eachOfOrder(ctx, tx, order, clock, func(c Commission, now time.Time) error {
-		return setPayable(ctx, tx, c, now)
 	})
 }
 

@@ -37,11 +37,16 @@ type Report struct {
 	Postings   int         `json:"postings"`
 	Orders     int         `json:"orders"`     // that were held against their postings
 	Violations []Violation `json:"violations"` // all of them; empty: the ledger is right
+
+	Commissions int `json:"commissions"`
+	Payouts     int `json:"payouts"`
+	Statements  int `json:"statements"`
 }
 
 // String is the report in lines for a terminal.
 func (r Report) String() string {
-	all := []string{fmt.Sprintf("ledger: %d entries, %d postings, %d orders: %d violations", r.Entries, r.Postings, r.Orders, len(r.Violations))}
+	all := []string{fmt.Sprintf("ledger: %d entries, %d postings, %d orders, %d commissions, %d payouts, %d statements: %d violations",
+		r.Entries, r.Postings, r.Orders, r.Commissions, r.Payouts, r.Statements, len(r.Violations))}
 	for _, v := range r.Violations {
 		all = append(all, "violation: "+v.String())
 	}
@@ -53,7 +58,10 @@ type Claim struct {
 	Order    string
 	Owner    Owner
 	Price    money.Amount
-	Reversed bool // it was refunded or cancelled
+	Reversed bool // it was refunded, cancelled or charged back
+
+	Collected  bool  // by the service, not by the partner
+	Commission int64 // in cents: the service's, or if the service collected the price the partner's
 }
 
 // Claims returns up to limit claims with an order greater than after, in the order of their ids, within the snapshot.
@@ -63,16 +71,24 @@ type Claims func(ctx context.Context, tx store.Tx, after string, limit int) ([]C
 const claimsAtOnce = 1000
 
 // Check looks at one snapshot of the whole ledger for entries that do not balance or hold together, for currencies that do
-// not sum to zero, and, where claims is not nil, for orders without the postings that they should have and for postings of
-// orders that do not exist. What is wrong is in the report; the error is for a check that could not be done.
-func Check(ctx context.Context, db *store.DB, claims Claims) (Report, error) {
+// not sum to zero, for commissions, payouts and statements that are not what is posted, and, where claims is not nil, for
+// orders without the postings that they should have and for postings of orders that do not exist. More are checks of the
+// same snapshot that others do. What is wrong is in the report; the error is for a check that could not be done.
+func Check(ctx context.Context, db *store.DB, claims Claims, more ...func(context.Context, store.Tx) ([]Violation, error)) (Report, error) {
 	var r Report
 	err := db.Read(ctx, func(tx store.Tx) error {
 		r = Report{Violations: []Violation{}}
-		for _, check := range []func(context.Context, store.Tx) error{r.count, r.entries, r.torn, r.currencies} {
+		for _, check := range []func(context.Context, store.Tx) error{r.count, r.entries, r.torn, r.currencies, r.derived} {
 			if err := check(ctx, tx); err != nil {
 				return err
 			}
+		}
+		for _, check := range more {
+			found, err := check(ctx, tx)
+			if err != nil {
+				return err
+			}
+			r.Violations = append(r.Violations, found...)
 		}
 		if claims == nil {
 			return nil
@@ -228,6 +244,8 @@ func (r *Report) compare(c Claim, p *posted) {
 		problem = "the postings are another party's"
 	case p.sums[SalesProceeds] != money.Amount{Cents: -c.Price.Cents, Currency: c.Price.Currency}:
 		problem = "the postings are not those of its price, " + c.Price.String()
+	case p.sums[RetainedCommission].Cents != c.retained() || p.sums[Cash].Cents != c.collected():
+		problem = "the postings are not those of its commission and of who collected its price"
 	case c.Reversed && !p.reversed:
 		problem = "the order was given back, but its sale is not reversed"
 	case !c.Reversed && p.reversed:
@@ -238,4 +256,20 @@ func (r *Report) compare(c Claim, p *posted) {
 		return
 	}
 	r.found(Violation{Order: c.Order, Currency: c.Price.Currency, Problem: problem})
+}
+
+// retained is what the service keeps back of the price that the partner collected.
+func (c Claim) retained() int64 {
+	if c.Collected {
+		return 0
+	}
+	return c.Commission
+}
+
+// collected is what the service has taken.
+func (c Claim) collected() int64 {
+	if c.Collected {
+		return c.Price.Cents
+	}
+	return 0
 }

@@ -67,12 +67,6 @@ func setPending(ctx context.Context, tx store.Tx, c Commission, now time.Time) e
 	return err
 }
 
-// setPayable allows a pending commission to be paid out, unless it is already.
-func setPayable(ctx context.Context, tx store.Tx, c Commission, now time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE commissions SET payable_at = $1 WHERE id = $2 AND state = 'pending' AND payable_at = 0`, store.Micros(now), c.ID)
-	return err
-}
-
 func setReversed(ctx context.Context, tx store.Tx, c Commission) error {
 	if _, err := tx.Exec(ctx, `UPDATE commissions SET state = 'reversed' WHERE id = $1`, c.ID); err != nil {
 		return err

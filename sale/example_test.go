@@ -21,6 +21,11 @@ func (printed) Emit(_ context.Context, _ store.Tx, _ sale.Party, kind string, da
 	return nil
 }
 
+func (printed) EmitAll(_ context.Context, _ store.Tx, _ sale.Party, kind string, data []sale.EventData, _ time.Time) error {
+	fmt.Println(len(data), kind)
+	return nil
+}
+
 // A price is quoted, the sale is recorded at that price, and the name goes to its buyer.
 func Example() {
 	ctx, now := context.Background(), time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)

@@ -98,6 +98,15 @@ func (events) Emit(ctx context.Context, tx store.Tx, p sale.Party, kind string, 
 	return err
 }
 
+func (e events) EmitAll(ctx context.Context, tx store.Tx, p sale.Party, kind string, data []sale.EventData, at time.Time) error {
+	for _, d := range data {
+		if err := e.Emit(ctx, tx, p, kind, d, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // auditor is the real audit log.
 type auditor struct{ now func() time.Time }
 

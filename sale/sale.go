@@ -72,6 +72,8 @@ type Books interface {
 // Events is where events are emitted. A [Service] calls it last in a transaction.
 type Events interface {
 	Emit(ctx context.Context, tx store.Tx, p Party, kind string, data EventData, at time.Time) error
+	// EmitAll emits events of one kind in their order.
+	EmitAll(ctx context.Context, tx store.Tx, p Party, kind string, data []EventData, at time.Time) error
 }
 
 // EventData is what an order's event carries.

@@ -296,7 +296,10 @@ func (s *Service) refusal(ctx context.Context, tx store.Tx, id string, t stateTr
 }
 
 func (s *Service) emit(ctx context.Context, tx store.Tx, kind string, o Order, at time.Time) error {
-	data := EventData{Order: o}
-	data.Order.Buyer, data.Order.ReturnURL, data.Order.CancelURL, data.Order.Timeline = Buyer{}, "", "", nil
-	return s.cfg.Events.Emit(ctx, tx, o.Party(), kind, data, at)
+	return s.cfg.Events.Emit(ctx, tx, o.Party(), kind, o.eventData(), at)
+}
+
+func (o Order) eventData() EventData {
+	o.Buyer, o.ReturnURL, o.CancelURL, o.Timeline = Buyer{}, "", "", nil
+	return EventData{Order: o}
 }

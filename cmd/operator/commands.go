@@ -57,7 +57,7 @@ func (p *program) root() *cobra.Command {
 		p.listingCommands(), p.pricingCommands(),
 		p.accountCommands(),
 		p.partnerCommands(), p.credentialCommands(), p.webhookCommands(), p.sandboxCommands(), p.devCommands(),
-		p.orderCommands(), p.domainCommands(), p.brokerageCommands(), p.ledgerCommands(), p.auditCommand(),
+		p.orderCommands(), p.domainCommands(), p.brokerageCommands(), p.settlementCommands(), p.payoutCommands(), p.ledgerCommands(), p.auditCommand(),
 		p.keyCommands(), p.dbCommands(),
 		help,
 	)
@@ -81,7 +81,7 @@ func group(section, name, short string, commands ...*cobra.Command) *cobra.Comma
 type action func(context.Context, *program, []string) error
 
 // command completes the definition of a command: what it does and the flags it takes. The words in capitals behind its name
-// in Use are its arguments.
+// in Use are its arguments; those in brackets may be left out.
 func (p *program) command(do action, c *cobra.Command, flags ...option) *cobra.Command {
 	own := flag.NewFlagSet(c.Name(), flag.ContinueOnError)
 	for _, f := range flags {
@@ -89,8 +89,12 @@ func (p *program) command(do action, c *cobra.Command, flags ...option) *cobra.C
 	}
 	c.Flags().AddGoFlagSet(own)
 	c.Args = func(c *cobra.Command, args []string) error {
-		if want := len(argumentsOf(c)); len(args) != want {
-			return usagef("%s: usage: operator %s", countOf(len(args), want), usageOf(c))
+		least, most := argumentCount(c)
+		switch got := len(args); {
+		case got < least:
+			return usagef("%s: usage: operator %s", countOf(got, least), usageOf(c))
+		case got > most:
+			return usagef("%s: usage: operator %s", countOf(got, most), usageOf(c))
 		}
 		return nil
 	}
@@ -102,6 +106,17 @@ func (p *program) command(do action, c *cobra.Command, flags ...option) *cobra.C
 
 // argumentsOf returns the arguments of a command as its usage names them.
 func argumentsOf(c *cobra.Command) []string { return strings.Fields(c.Use)[1:] }
+
+// argumentCount is how many arguments a command takes: those in brackets may be left out.
+func argumentCount(c *cobra.Command) (least, most int) {
+	for _, name := range argumentsOf(c) {
+		most++
+		if !strings.HasPrefix(name, "[") {
+			least++
+		}
+	}
+	return least, most
+}
 
 // usageOf returns the command line of a command, with its arguments.
 func usageOf(c *cobra.Command) string {

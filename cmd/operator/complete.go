@@ -75,7 +75,7 @@ func (p *program) completeArgument(c *cobra.Command, args []string, word string)
 	if len(args) >= len(wanted) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	switch name := wanted[len(args)]; {
+	switch name := strings.Trim(wanted[len(args)], "[]"); {
 	case strings.HasPrefix(name, "FILE"):
 		return nil, cobra.ShellCompDirectiveDefault
 	case name == "PARTNER":

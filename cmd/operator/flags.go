@@ -13,7 +13,8 @@ import (
 // options are the flags of all commands. Each command takes those that its definition names.
 type options struct {
 	commonOptions
-	dev devOptions
+	dev   devOptions
+	books bookOptions
 
 	env, domain, status, tld string
 	email, baseURL           string
@@ -25,6 +26,8 @@ type options struct {
 	reviewLimit, serviceRate int64
 	priceCents               int64
 	limit                    int
+
+	partnerRate, brokerRate, referralRate int64
 
 	dryRun, partial, retire, overwrite bool
 }
@@ -102,6 +105,9 @@ func overlapFlag(fs *flag.FlagSet, o *options) {
 func termsFlags(fs *flag.FlagSet, o *options) {
 	fs.Int64Var(&o.reviewLimit, "review-limit-cents", 0, "orders over `this` wait for a manual review; 0: none does (default for a new partner)")
 	fs.Int64Var(&o.serviceRate, "service-bp", 0, "commission on orders that the partner collects, in `basis points` (default for a new partner)")
+	fs.Int64Var(&o.partnerRate, "partner-bp", 0, "the partner's commission on orders that the service collects, in `basis points` (default for a new partner)")
+	fs.Int64Var(&o.brokerRate, "broker-bp", 0, "the partner's share of the service's brokerage fee, in `basis points` (default for a new partner)")
+	fs.Int64Var(&o.referralRate, "referral-bp", 0, "the partner's share of a sale that it referred, in `basis points` (default for a new partner)")
 }
 
 func auditFlags(fs *flag.FlagSet, o *options) {

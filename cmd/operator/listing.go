@@ -283,20 +283,21 @@ func openFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// A bar shows the progress of an import at a terminal.
+// A bar shows the progress of a long command at a terminal.
 type bar struct {
-	w   io.Writer
-	bar *progressbar.ProgressBar
+	w    io.Writer
+	what string
+	bar  *progressbar.ProgressBar
 }
 
-func newBar(w io.Writer) *bar { return &bar{w: w} }
+func newBar(w io.Writer) *bar { return &bar{w: w, what: "importing"} }
 
 func (b *bar) progress(done, total int) {
 	if f, ok := b.w.(*os.File); !ok || !isTerminal(f) {
 		return
 	}
 	if b.bar == nil {
-		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription("importing"),
+		b.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(b.w), progressbar.OptionSetDescription(b.what),
 			progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
 	_ = b.bar.Set(done)

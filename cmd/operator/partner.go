@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +33,10 @@ func (p *program) partnerCommands() *cobra.Command {
 		p.command(withOperator(listPartners), &cobra.Command{Use: "list", Short: "List partners", Example: "  operator partner list -json"}),
 		p.command(withOperator(showPartner), &cobra.Command{Use: "show PARTNER", Short: "Show a partner with its credentials", Example: "  operator partner show prt_01k8h3v6e4"}),
 		p.command(withOperator(setTerms), &cobra.Command{
-			Use: "set PARTNER", Aliases: []string{"terms"}, Short: "Change the terms of a partner, for sales from then on",
-			Example: "  operator partner set prt_01k8h3v6e4 -service-bp 1000\n  operator partner set prt_01k8h3v6e4 -review-limit-cents 500000",
-		}, termsFlags),
+			Use: "set [PARTNER]", Aliases: []string{"terms"}, Short: "Change the terms of a partner, for what happens from then on",
+			Long:    "Changes the terms of a partner, for what happens from then on: recorded orders and commissions stay as they are. The partner may also be named by -partner.",
+			Example: "  operator partner set prt_01k8h3v6e4 -service-bp 1000\n  operator partner set -partner prt_01k8h3v6e4 -partner-bp 1200 -broker-bp 2500 -referral-bp 600",
+		}, partnerFlag, termsFlags),
 		p.command(withOperator(approvePartner), &cobra.Command{
 			Use: "approve PARTNER", Short: "Allow a partner credentials for LIVE",
 			Long:    "Allows a partner credentials for LIVE. The sandbox needs no approval. \"partner suspend\" ends the use of all its credentials.",
@@ -134,6 +136,15 @@ func (p *program) terms(over credential.Terms) credential.Terms {
 	if p.given["service-bp"] {
 		over.Rates.Service = ledger.BasisPoints(p.serviceRate)
 	}
+	if p.given["partner-bp"] {
+		over.Rates.Partner = ledger.BasisPoints(p.partnerRate)
+	}
+	if p.given["broker-bp"] {
+		over.Rates.Broker = ledger.BasisPoints(p.brokerRate)
+	}
+	if p.given["referral-bp"] {
+		over.Rates.Referral = ledger.BasisPoints(p.referralRate)
+	}
 	return over
 }
 
@@ -143,13 +154,20 @@ type partnerRow struct {
 	Name             string    `json:"name"`
 	ReviewLimitCents int64     `json:"review_limit_cents"`
 	ServiceBP        int64     `json:"service_bp"`
+	PartnerBP        int64     `json:"partner_bp"`
+	BrokerBP         int64     `json:"broker_bp"`
+	ReferralBP       int64     `json:"referral_bp"`
 	Created          time.Time `json:"created_at"`
 	Approved         time.Time `json:"approved_at,omitzero"`
 	Suspended        time.Time `json:"suspended_at,omitzero"`
 }
 
 func newPartnerRow(p admin.Partner) partnerRow {
-	return partnerRow{p.ID, p.Name, p.Terms.ReviewLimitCents, int64(p.Terms.Rates.Service), p.Created, p.Approved, p.Suspended}
+	r := p.Terms.Rates
+	return partnerRow{
+		p.ID, p.Name, p.Terms.ReviewLimitCents, int64(r.Service), int64(r.Partner), int64(r.Broker), int64(r.Referral),
+		p.Created, p.Approved, p.Suspended,
+	}
 }
 
 func createPartner(ctx context.Context, p *program, _ []string) error {
@@ -190,10 +208,21 @@ func listPartners(ctx context.Context, p *program, op *admin.Operator, _ []strin
 
 // setTerms changes the terms of the flags.
 func setTerms(ctx context.Context, p *program, op *admin.Operator, args []string) error {
-	if !p.given["review-limit-cents"] && !p.given["service-bp"] {
-		return usagef("say what to change: -review-limit-cents or -service-bp")
+	terms := []string{"review-limit-cents", "service-bp", "partner-bp", "broker-bp", "referral-bp"}
+	if !slices.ContainsFunc(terms, func(name string) bool { return p.given[name] }) {
+		return usagef("say what to change: -%s", strings.Join(terms, ", -"))
 	}
-	one, err := op.Partner(ctx, args[0])
+	id := p.partner
+	if len(args) > 0 {
+		if id != "" && id != args[0] {
+			return usagef("-partner and the argument name two partners")
+		}
+		id = args[0]
+	}
+	if id == "" {
+		return usagef("name the partner: operator partner set PARTNER, or -partner")
+	}
+	one, err := op.Partner(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -206,8 +235,8 @@ func setTerms(ctx context.Context, p *program, op *admin.Operator, args []string
 }
 
 func (r partnerRow) print(w io.Writer) {
-	fmt.Fprintf(w, "partner\t%s\nname\t%s\nreview over\t%s\nservice\t%d bp\ncreated\t%s\napproved for LIVE\t%s\nsuspended\t%s\n",
-		r.ID, r.Name, cents(r.ReviewLimitCents), r.ServiceBP, day(r.Created), day(r.Approved), day(r.Suspended))
+	fmt.Fprintf(w, "partner\t%s\nname\t%s\nreview over\t%s\nservice\t%d bp\npartner\t%d bp\nbroker\t%d bp\nreferral\t%d bp\ncreated\t%s\napproved for LIVE\t%s\nsuspended\t%s\n",
+		r.ID, r.Name, cents(r.ReviewLimitCents), r.ServiceBP, r.PartnerBP, r.BrokerBP, r.ReferralBP, day(r.Created), day(r.Approved), day(r.Suspended))
 }
 
 // showPartner shows a partner with its credentials.

@@ -385,7 +385,7 @@ func (o *Operator) Redeliver(ctx context.Context, partnerID string, env credenti
 
 // CheckLedger checks that the ledger balances and agrees with the orders.
 func (o *Operator) CheckLedger(ctx context.Context) (ledger.Report, error) {
-	return ledger.Check(ctx, o.db, orderClaims)
+	return ledger.Check(ctx, o.db, orderClaims, orderTotals)
 }
 
 // Seed imports the inventory of the sandbox: about 290 names under .example and .test with made-up prices, always the

@@ -15,8 +15,19 @@ func orderClaims(ctx context.Context, tx store.Tx, after string, limit int) ([]l
 	for i, o := range orders {
 		all[i] = ledger.Claim{
 			Order: o.PublicID, Owner: ledger.Owner{Partner: o.Partner, Environment: o.Environment}, Price: o.Price(),
-			Reversed: o.Status == sale.Refunded || o.Status == sale.Cancelled,
+			Reversed:  o.Status == sale.Refunded || o.Status == sale.Cancelled,
+			Collected: o.PaymentModel == sale.ServiceCollected, Commission: o.CommissionCents,
 		}
+	}
+	return all, err
+}
+
+// orderTotals compares the totals of orders with the orders, for the same check.
+func orderTotals(ctx context.Context, tx store.Tx) ([]ledger.Violation, error) {
+	wrong, err := sale.CompareTotals(ctx, tx)
+	all := make([]ledger.Violation, len(wrong))
+	for i, problem := range wrong {
+		all[i] = ledger.Violation{Problem: problem}
 	}
 	return all, err
 }

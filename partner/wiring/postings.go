@@ -41,7 +41,19 @@ func (b postings) Completed(ctx context.Context, tx store.Tx, o sale.Order) erro
 }
 
 func (b postings) Settled(ctx context.Context, tx store.Tx, o sale.Order) error {
-	return ledger.OrderSettled(ctx, tx, o.PublicID, b.clock)
+	return ledger.SettleAlone(ctx, tx, owner(o.Party()), Line(o), o.UpdatedAt)
+}
+
+// Line is the line of a statement about an order whose name was delivered.
+func Line(o sale.Order) ledger.Line {
+	l := ledger.Line{
+		Order: o.PublicID, Domain: o.Domain, Type: ledger.SaleLine, Currency: o.Currency, Gross: o.SalePriceCents,
+		Commission: o.CommissionCents, Owed: o.SalePriceCents - o.CommissionCents, At: o.CompletedAt,
+	}
+	if o.PaymentModel == sale.ServiceCollected {
+		l.Type, l.Owed = ledger.CommissionLine, 0
+	}
+	return l
 }
 
 func (b postings) Reverse(ctx context.Context, tx store.Tx, o sale.Order, because sale.Action) error {
@@ -49,6 +61,9 @@ func (b postings) Reverse(ctx context.Context, tx store.Tx, o sale.Order, becaus
 		sale.RefundBuyer: ledger.Refund, sale.Cancel: ledger.Cancellation, sale.ChargeBack: ledger.Chargeback,
 	}[because]
 	if err := ledger.Reverse(ctx, tx, owner(o.Party()), o.PublicID, kind, o.UpdatedAt); err != nil {
+		return err
+	}
+	if err := ledger.ReverseLine(ctx, tx, owner(o.Party()), o.PublicID, o.UpdatedAt); err != nil {
 		return err
 	}
 	return ledger.OrderReversed(ctx, tx, o.PublicID, b.clock)

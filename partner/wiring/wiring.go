@@ -111,3 +111,13 @@ func (e eventLog) Emit(ctx context.Context, tx store.Tx, p sale.Party, kind stri
 		return err
 	})
 }
+
+func (e eventLog) EmitAll(ctx context.Context, tx store.Tx, p sale.Party, kind string, data []sale.EventData, at time.Time) error {
+	return Emit(ctx, tx, true, func(ctx context.Context, tx store.Tx) error {
+		all := make([]any, len(data))
+		for i, d := range data {
+			all[i] = d
+		}
+		return e.log.AppendAll(ctx, tx, event.Stream{Partner: p.Partner, Environment: p.Environment}, kind, all, at)
+	})
+}

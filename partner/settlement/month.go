@@ -1,0 +1,151 @@
+package settlement
+
+import (
+	"context"
+	"time"
+
+	"github.com/namewharf/namewharf/ledger"
+	"github.com/namewharf/namewharf/partner/wiring"
+	"github.com/namewharf/namewharf/sale"
+	"github.com/namewharf/namewharf/store"
+)
+
+// A month is a run for one partner.
+type month struct {
+	*Run
+	party    sale.Party
+	progress *progress
+	settled  int // orders
+}
+
+func (m *month) owner() ledger.Owner {
+	return ledger.Owner{Partner: m.party.Partner, Environment: m.party.Environment}
+}
+
+// settle settles the partner's month and returns its statements.
+func (m *month) settle(ctx context.Context, now time.Time) ([]ledger.Statement, error) {
+	if m.DryRun {
+		return m.rehearse(ctx)
+	}
+	if err := m.settleOrders(ctx, now); err != nil { // of an interrupted run
+		return nil, err
+	}
+	if err := m.prepare(ctx); err != nil {
+		return nil, err
+	}
+	var statements []ledger.Statement
+	settled := 0
+	err := m.Sales.Tx(ctx, m.party.Environment, func(tx store.Tx) (err error) {
+		if statements, err = ledger.Close(ctx, tx, m.owner(), m.Period, now); err != nil {
+			return err
+		}
+		for _, s := range statements {
+			details := map[string]any{
+				"partner": s.Owner.Partner, "period": s.Period.String(), "currency": s.Currency, "owed_cents": s.Owed,
+				"orders": s.Orders, "service_collected": s.ServiceCollected,
+			}
+			if err := m.By.Record(ctx, tx, "settlement.close", s.ID, details); err != nil {
+				return err
+			}
+		}
+		settled, _, err = m.settleNext(ctx, tx, now) // so that a small month is one transaction
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.count(settled)
+	return statements, m.settleOrders(ctx, now)
+}
+
+// prepare collects the lines of the statements.
+func (m *month) prepare(ctx context.Context) error {
+	var after, next sale.Position
+	for more := true; more; after = next {
+		err := m.DB.Tx(ctx, func(tx store.Tx) error {
+			orders, err := sale.Unsettled(ctx, tx, m.party, m.Period.Start, m.Period.End, after, batch)
+			if more = len(orders) == batch; err != nil || len(orders) == 0 {
+				return err
+			}
+			lines := linesOf(orders)
+			if err := ledger.Prepare(ctx, tx, m.owner(), m.Period, lines); err != nil {
+				return err
+			}
+			last := orders[len(orders)-1]
+			next = sale.Position{At: store.Micros(last.CompletedAt), ID: last.PublicID}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleOrders settles the orders of the partner's closed statements, in batches.
+func (m *month) settleOrders(ctx context.Context, now time.Time) error {
+	for more := true; more; {
+		settled := 0
+		err := m.Sales.Tx(ctx, m.party.Environment, func(tx store.Tx) (err error) {
+			settled, more, err = m.settleNext(ctx, tx, now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		m.count(settled)
+	}
+	return nil
+}
+
+// settleNext settles a batch; more is false when nothing was left.
+func (m *month) settleNext(ctx context.Context, tx store.Tx, now time.Time) (settled int, more bool, err error) {
+	rest, more, err := ledger.Settling(ctx, tx, m.owner())
+	if err != nil || !more {
+		return 0, false, err
+	}
+	ids, err := rest.Next(ctx, tx, batch, now)
+	if err != nil {
+		return 0, false, err
+	}
+	settled, err = m.Sales.SettleAll(ctx, tx, m.party, ids, now)
+	return settled, true, err
+}
+
+func (m *month) count(settled int) {
+	m.settled += settled
+	m.progress.add(settled)
+}
+
+// rehearse returns the statements that would be made, and keeps nothing.
+func (m *month) rehearse(ctx context.Context) ([]ledger.Statement, error) {
+	sums := ledger.NewRehearsal(m.owner(), m.Period)
+	err := m.DB.Read(ctx, func(tx store.Tx) error {
+		var after sale.Position
+		for {
+			orders, err := sale.Unsettled(ctx, tx, m.party, m.Period.Start, m.Period.End, after, batch)
+			if err != nil {
+				return err
+			}
+			if err := sums.Add(ctx, tx, linesOf(orders)); err != nil {
+				return err
+			}
+			m.count(len(orders))
+			if len(orders) < batch {
+				return sums.AddReversals(ctx, tx)
+			}
+			last := orders[len(orders)-1]
+			after = sale.Position{At: store.Micros(last.CompletedAt), ID: last.PublicID}
+		}
+	})
+	m.settled = 0
+	return sums.Statements(), err
+}
+
+func linesOf(orders []sale.Order) []ledger.Line {
+	lines := make([]ledger.Line, len(orders))
+	for i, o := range orders {
+		lines[i] = wiring.Line(o)
+	}
+	return lines
+}

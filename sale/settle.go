@@ -1,0 +1,121 @@
+package sale
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/namewharf/namewharf/store"
+)
+
+// Unsettled returns up to limit orders of the party whose names were delivered in a window and that are not settled, in the
+// order of their delivery and without timelines, after a position.
+func Unsettled(ctx context.Context, tx store.Tx, p Party, from, to time.Time, after Position, limit int) ([]Order, error) {
+	all, err := store.Collect(ctx, tx, scanOrderRow, `
+		SELECT `+orderColumns+` FROM orders
+		WHERE partner = $1 AND environment = $2 AND status = 'TRANSFER_COMPLETED' AND completed_at >= $3 AND completed_at < $4
+			AND (completed_at, id) > ($5, $6)
+		ORDER BY completed_at, id LIMIT $7`,
+		p.Partner, p.Environment, store.Micros(from), store.Micros(to), after.At, after.ID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read orders that are not settled: %w", err)
+	}
+	return all, nil
+}
+
+// UnsettledCounts returns how many such orders each party of an environment has.
+func UnsettledCounts(ctx context.Context, tx store.Tx, environment string, from, to time.Time) (map[string]int, error) {
+	all := map[string]int{}
+	read := func(rows *sql.Rows) error {
+		var partner string
+		var n int
+		err := rows.Scan(&partner, &n)
+		all[partner] = n
+		return err
+	}
+	err := store.Each(ctx, tx, read, `
+		SELECT partner, COUNT(*) FROM orders
+		WHERE environment = $1 AND status = 'TRANSFER_COMPLETED' AND completed_at >= $2 AND completed_at < $3 GROUP BY partner`,
+		environment, store.Micros(from), store.Micros(to))
+	if err != nil {
+		return nil, fmt.Errorf("count orders that are not settled: %w", err)
+	}
+	return all, nil
+}
+
+// SettleAll settles those of a party's orders whose names are delivered, within a transaction of the caller, and returns how
+// many. It does what [Service.Transition] does with [Settle], but for the books and the audit log: the caller has the orders in
+// a statement.
+func (s *Service) SettleAll(ctx context.Context, tx store.Tx, p Party, ids []string, now time.Time) (int, error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	args := []any{store.Micros(now), p.Partner, p.Environment}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	orders, err := store.Collect(ctx, tx, scanOrderRow, `
+		UPDATE orders SET status = 'SETTLED', updated_at = CASE WHEN updated_at > $1 THEN updated_at ELSE $1 END, version = version + 1
+		WHERE partner = $2 AND environment = $3 AND status = 'TRANSFER_COMPLETED' AND id IN (`+store.Binds(4, len(ids))+`)
+		RETURNING `+orderColumns, args...)
+	if err != nil {
+		return 0, fmt.Errorf("settle orders: %w", err)
+	}
+	if len(orders) == 0 {
+		return 0, nil
+	}
+	slices.SortFunc(orders, func(a, b Order) int { return strings.Compare(a.PublicID, b.PublicID) })
+	if err := insertSettledSteps(ctx, tx, orders); err != nil {
+		return 0, fmt.Errorf("settle orders: %w", err)
+	}
+	if err := moveTotals(ctx, tx, orders, TransferCompleted, Settled); err != nil {
+		return 0, err
+	}
+	data := make([]EventData, len(orders))
+	for i, o := range orders {
+		data[i] = o.eventData()
+	}
+	if err := s.cfg.Events.EmitAll(ctx, tx, p, EventSettled, data, now); err != nil {
+		return 0, fmt.Errorf("emit the events of settled orders: %w", err)
+	}
+	return len(orders), nil
+}
+
+// insertSettledSteps appends the step of being settled to the timelines.
+func insertSettledSteps(ctx context.Context, tx store.Tx, orders []Order) error {
+	args := []any{EventSettled, Settled}
+	var values strings.Builder
+	for i, o := range orders {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		n := len(args)
+		fmt.Fprintf(&values, "($%d, $%d, $%d, $1, $2)", n+1, n+2, n+3)
+		args = append(args, o.PublicID, o.version, store.Micros(o.UpdatedAt))
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO order_timeline (order_id, version, at, type, status) VALUES `+values.String(), args...)
+	return err
+}
+
+// moveTotals counts orders in the totals of another status than before.
+func moveTotals(ctx context.Context, tx store.Tx, orders []Order, before, after State) error {
+	sums := map[totalsKey]totals{}
+	for _, o := range orders {
+		k := o.totalsKey(after)
+		t := sums[k]
+		sums[k] = totals{t.orders + 1, t.price + o.SalePriceCents, t.commission + o.CommissionCents}
+	}
+	for k, t := range sums {
+		if err := k.add(ctx, tx, t); err != nil {
+			return err
+		}
+		k.status = before
+		if err := k.add(ctx, tx, totals{-t.orders, -t.price, -t.commission}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
