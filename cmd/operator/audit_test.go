@@ -17,8 +17,10 @@ import (
 	"github.com/namewharf/namewharf/audit"
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/partnercli"
+	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
+	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
@@ -28,7 +30,7 @@ import (
 
 // reading are the commands that change nothing in the store.
 var reading = []string{
-	"listing list", "listing show", "account list", "account show", "partner list", "partner show", "credential list", "order list", "order show", "webhook deliveries", "ledger check", "audit",
+	"listing list", "listing show", "account list", "account show", "partner list", "partner show", "credential list", "order list", "order show", "settlement list", "settlement show", "payout list", "webhook deliveries", "ledger check", "audit",
 	"key list", "dev sign", "dev listen", "dev trigger", "db backup", "db check",
 }
 
@@ -164,6 +166,19 @@ func TestChangesAreAudited(t *testing.T) {
 	did("order clear FIRST", "order.clear")
 	did("order start-transfer FIRST", "order.start-transfer")
 	did("order confirm-transfer FIRST", "order.confirm-transfer")
+	month := time.Now().UTC().Format("2006-01")
+	did("settlement run -env sandbox -force -dry-run -period " + month)
+	known["STATEMENT"] = regexp.MustCompile("stl_[0-9a-z]+").FindString(did("settlement run -env sandbox -force -period "+month, "settlement.close"))
+	did("settlement run -env sandbox -force -period " + month) // is settled
+	did("settlement mark-paid STATEMENT -reference wire-1", "settlement.mark-paid")
+	accrue(t, db, known["PARTNER"], "bkc_1")
+	did("payout create -partner PARTNER -env sandbox -dry-run")
+	payout := regexp.MustCompile("pay_[0-9a-z]+")
+	known["PAYOUT"] = payout.FindString(did("payout create -partner PARTNER -env sandbox", "payout.create"))
+	did("payout create -partner PARTNER -env sandbox") // nothing is left
+	did("payout fail PAYOUT", "payout.fail")
+	known["PAYOUT"] = payout.FindString(did("payout create -partner PARTNER -env sandbox", "payout.create"))
+	did("payout mark-paid PAYOUT -reference wire-2", "payout.mark-paid")
 	did("order cancel SECOND", "order.cancel")
 	did("order refund THIRD", "order.refund")
 	did("domain flag boldcraft.example", "domain.flag")
@@ -179,7 +194,7 @@ func TestChangesAreAudited(t *testing.T) {
 	did("webhook redeliver DELIVERY -partner PARTNER -env sandbox", "webhook.redeliver")
 	learn(did("credential rotate KEY", "credential.rotate"), "secret", "SECOND_SECRET")
 	did("credential revoke KEY", "credential.revoke")
-	for _, line := range []string{"partner list", "credential list", "order list", "order show FIRST", "ledger check", "audit", "db check"} {
+	for _, line := range []string{"partner list", "credential list", "order list", "order show FIRST", "settlement list", "settlement show STATEMENT", "payout list", "ledger check", "audit", "db check"} {
 		did(line)
 	}
 	did("key rotate", "key.reseal", "key.rotate")
@@ -297,5 +312,20 @@ func TestAuditFilters(t *testing.T) {
 		if _, _, err := operate(t, append(strings.Fields("audit "+bad), "-data", data)...); err == nil || !strings.Contains(err.Error(), strings.Fields(bad)[0]) {
 			t.Errorf("audit %s: got %v", bad, err)
 		}
+	}
+}
+
+// accrue gives a partner a share of a brokerage case in the sandbox, which can be paid out at once.
+func accrue(t *testing.T, db *store.DB, partner, brokerageCase string) {
+	t.Helper()
+	err := db.Tx(t.Context(), func(tx store.Tx) error {
+		_, err := ledger.Accrue(t.Context(), tx, ledger.Commission{
+			Owner: ledger.Owner{Partner: partner, Environment: "SANDBOX"}, Source: ledger.Brokerage, Case: brokerageCase,
+			Amount: money.USD(1234), At: time.Now(),
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

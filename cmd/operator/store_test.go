@@ -18,11 +18,13 @@ func storeCommands(t *testing.T) (all []string) {
 	csv, prices := write(t, "good.csv", good), write(t, "p.csv", "suffix,register,as_of\ncom,1234,2026-11-01\n")
 	arguments := map[string]string{
 		"FILE.csv": csv, "FILE": prices, "PARTNER": "prt_1", "KEY": "nw_live_1", "ORDER": "ord_1", "CASE": "bkc_1", "ACCOUNT": "acc_1", "DOMAIN": "ember.example", "DELIVERY": "dlv_1",
+		"[PARTNER]": "prt_1", "STATEMENT": "stl_1", "PAYOUT": "pay_1",
 	}
 	flags := map[string]string{
 		"listing import": "-env live", "listing remove": "-env live", "partner set": "-service-bp 1", "account create": "-email ada@names.example", "account link": "-email ada@names.example",
 		"brokerage agree": "-price-cents 1", "brokerage close": "-reason R", "partner affiliate": "-partner prt_1 -email ada@names.example",
 		"partner create": "-name P", "credential create": "-partner prt_1 -env live -scopes buy",
+		"settlement run": "-period 2026-10", "settlement mark-paid": "-reference r", "payout create": "-partner prt_1", "payout mark-paid": "-reference r", "payout fail": "-reason r",
 		"webhook deliveries": "-partner prt_1 -env live", "webhook redeliver": "-partner prt_1 -env live",
 	}
 	for _, c := range leaves(new(program).root()) {

@@ -63,8 +63,8 @@ func (m *month) prepare(ctx context.Context) error {
 	var after, next sale.Position
 	for more := true; more; after = next {
 		err := m.DB.Tx(ctx, func(tx store.Tx) error {
-			orders, err := sale.Unsettled(ctx, tx, m.party, m.Period.Start, m.Period.End, after, batch)
-			if more = len(orders) == batch; err != nil || len(orders) == 0 {
+			orders, err := sale.Unsettled(ctx, tx, m.party, m.Period.Start, m.Period.End, after, m.Batch)
+			if more = len(orders) == m.Batch; err != nil || len(orders) == 0 {
 				return err
 			}
 			lines := linesOf(orders)
@@ -104,7 +104,7 @@ func (m *month) settleNext(ctx context.Context, tx store.Tx, now time.Time) (set
 	if err != nil || !more {
 		return 0, false, err
 	}
-	ids, err := rest.Next(ctx, tx, batch, now)
+	ids, err := rest.Next(ctx, tx, m.Batch, now)
 	if err != nil {
 		return 0, false, err
 	}
@@ -123,7 +123,7 @@ func (m *month) rehearse(ctx context.Context) ([]ledger.Statement, error) {
 	err := m.DB.Read(ctx, func(tx store.Tx) error {
 		var after sale.Position
 		for {
-			orders, err := sale.Unsettled(ctx, tx, m.party, m.Period.Start, m.Period.End, after, batch)
+			orders, err := sale.Unsettled(ctx, tx, m.party, m.Period.Start, m.Period.End, after, m.Batch)
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func (m *month) rehearse(ctx context.Context) ([]ledger.Statement, error) {
 				return err
 			}
 			m.count(len(orders))
-			if len(orders) < batch {
+			if len(orders) < m.Batch {
 				return sums.AddReversals(ctx, tx)
 			}
 			last := orders[len(orders)-1]

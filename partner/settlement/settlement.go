@@ -6,6 +6,7 @@
 package settlement
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -35,6 +36,7 @@ type Run struct {
 	DryRun      bool   // change nothing
 	Force       bool   // settle a month that is not over, in SANDBOX
 
+	Batch    int                   // orders a transaction; 0: 500
 	Progress func(done, total int) // of orders; nil: nobody is told
 	Waiting  func()                // called when another run is to be waited for; nil: nobody is told
 }
@@ -73,9 +75,9 @@ func newStatement(s ledger.Statement) Statement {
 }
 
 const (
-	lease     = "settlement" // one run at a time
-	pollLease = 500 * time.Millisecond
-	batch     = 500 // orders that are settled in a transaction
+	lease        = "settlement" // one run at a time
+	pollLease    = 500 * time.Millisecond
+	defaultBatch = 500
 )
 
 // Do settles the month. Another run is waited for. It fails with [fault.Conflict] for a month that is not over, with
@@ -84,6 +86,7 @@ func (r *Run) Do(ctx context.Context) (Report, error) {
 	if r.Force && r.Environment != market.Sandbox {
 		return Report{}, fault.Invalid("force", "is for SANDBOX")
 	}
+	r.Batch = cmp.Or(r.Batch, defaultBatch)
 	if !r.Force && r.Environment == market.Live && r.Now().Before(r.Period.End) {
 		return Report{}, r.notOver(r.Now())
 	}
