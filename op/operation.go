@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"time"
@@ -46,6 +47,8 @@ type Operation[In, Out any] struct {
 
 	// ToolDefaults are the values of optional fields that a tool call leaves out, where they differ from the zero value.
 	ToolDefaults Object
+
+	CSV Export[In] // writes all that the input selects as CSV, for transports that stream; nil: there is only JSON
 
 	Example In // a call that works against the demo data
 	Do      func(context.Context, In) (Out, error)
@@ -124,9 +127,10 @@ type Op struct {
 
 	toolDefaults map[string]json.RawMessage
 
-	check *checker
-	begin func(ctx context.Context, o *Op, raw []byte) (*Call, error)
-	zero  func() any
+	check  *checker
+	export func(ctx context.Context, raw []byte, w io.Writer) error
+	begin  func(ctx context.Context, o *Op, raw []byte) (*Call, error)
+	zero   func() any
 }
 
 // An Answer is the encoded result of a call. JSON must not be changed: other calls may share it.
@@ -212,7 +216,7 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 	return &Op{
 		Name: d.Name, Title: d.Title, Doc: d.Doc, Route: d.Route, Batch: d.Batch, Tool: d.Tool, Scope: d.Scope,
 		Effect: d.Effect, Idempotency: d.Idempotency, Gone: d.Gone, Limit: d.Limit, MaxAge: d.MaxAge, In: in, Out: out, MaxBody: maxBody(in),
-		Example: example, check: check,
+		Example: example, check: check, export: d.CSV.exporter(d.Name),
 		toolDefaults: toolDefaults,
 		PerCaller:    d.PerCaller || d.Scope != "" || d.Cache != nil && d.Cache.View != nil,
 		begin:        d.beginner(set, newFiller(reflect.TypeFor[Out]())),

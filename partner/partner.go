@@ -61,6 +61,7 @@ type API struct {
 	links       *referral.Service
 	events      *event.Log
 	inventory   *inventory
+	affiliates  affiliates
 	set         *op.Set
 
 	stop    context.CancelFunc
@@ -100,6 +101,7 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 		events:      services.Events,
 		inventory:   newInventory(cfg.Market),
 	}
+	a.affiliates = noAffiliates{}
 	a.set = a.operations()
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	a.running.Go(func() { a.admission.Run(ctx) })
@@ -139,6 +141,10 @@ func (a *API) operations() *op.Set {
 		a.createOrder(),
 		a.listOrders(),
 		a.getOrder(),
+		a.listSettlements(),
+		a.getSettlement(),
+		a.listTransactions(),
+		a.listPayouts(),
 		a.listCases(),
 		a.createRefund(),
 		a.eligibility(),
@@ -148,6 +154,8 @@ func (a *API) operations() *op.Set {
 		a.listLinks(),
 		a.clicks(),
 		a.referredSales(),
+		a.myCommissions(),
+		a.myPayouts(),
 		a.analytics(),
 		a.listEvents(),
 		a.putWebhook(),

@@ -185,26 +185,29 @@ func (m *model) end(p *modelPayout, to ledger.PayoutStatus) {
 
 func (m *model) statementLines(partner, env string) (all []string) {
 	for _, s := range m.statements {
-		if s.partner != partner || s.env != env {
-			continue
+		if s.partner == partner && s.env == env {
+			all = append(all, m.statementLine(s))
 		}
-		var gross, refunded, commission, orders, collected int64
-		for _, o := range m.orders {
-			switch {
-			case o.statement == s && o.model == sale.PartnerCollected:
-				gross, commission, orders = gross+o.price, commission+o.commission, orders+1
-			case o.statement == s:
-				collected++
-			}
-			if o.reversal == s {
-				refunded += o.price
-			}
-		}
-		all = append(all, fmt.Sprintf("%s %s sold %d refunded %d retained %d owed %d orders %d collected %d paid %t",
-			s.period, s.currency, gross, refunded, commission, gross-commission, orders, collected, s.paid))
 	}
 	slices.Sort(all)
 	return all
+}
+
+func (m *model) statementLine(s *modelStatement) string {
+	var gross, refunded, commission, orders, collected int64
+	for _, o := range m.orders {
+		switch {
+		case o.statement == s && o.model == sale.PartnerCollected:
+			gross, commission, orders = gross+o.price, commission+o.commission, orders+1
+		case o.statement == s:
+			collected++
+		}
+		if o.reversal == s {
+			refunded += o.price
+		}
+	}
+	return fmt.Sprintf("%s %s sold %d refunded %d retained %d owed %d orders %d collected %d paid %t",
+		s.period, s.currency, gross, refunded, commission, gross-commission, orders, collected, s.paid)
 }
 
 func (m *model) commissionLines(partner, env string) (all []string) {

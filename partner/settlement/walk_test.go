@@ -295,7 +295,7 @@ func (w *walk) act(o *modelOrder, a sale.Action) time.Time {
 	if o == nil {
 		return time.Time{}
 	}
-	_, err := w.operator.Act(w.Context(), o.id, a, "")
+	_, err := w.operator.Transition(w.Context(), o.id, a, "")
 	w.must(err)
 	return w.local(w.party(o.partner, o.env))
 }
@@ -520,28 +520,23 @@ func (w *walk) payStatement() bool {
 		return false
 	}
 	s := anyOf(w, all)
-	_, err := w.operator.MarkStatementPaid(w.Context(), s.ID, "wire 2")
-	w.must(err)
-	same := func(m *modelStatement) bool {
-		return !m.paid && m.partner == s.Owner.Partner && m.env == s.Owner.Environment && m.currency == s.Currency && m.period == s.Period && w.owed(m) == s.Owed
-	}
-	i := slices.IndexFunc(w.statements, same)
+	i := slices.IndexFunc(w.statements, func(m *modelStatement) bool {
+		return m.partner == s.Owner.Partner && m.env == s.Owner.Environment && w.statementLine(m) == storedLine(s)
+	})
 	if i < 0 {
 		w.Errorf("the model has no statement %+v", s)
 		return false
 	}
+	_, err := w.operator.MarkStatementPaid(w.Context(), s.ID, "wire 2")
+	w.must(err)
 	w.statements[i].paid = true
 	return true
 }
 
-// owed is what is owed by a statement.
-func (w *walk) owed(s *modelStatement) (owed int64) {
-	for _, o := range w.orders {
-		if o.statement == s && o.model == sale.PartnerCollected {
-			owed += o.price - o.commission
-		}
-	}
-	return owed
+// storedLine is a statement as the model prints it.
+func storedLine(s ledger.Statement) string {
+	return fmt.Sprintf("%s %s sold %d refunded %d retained %d owed %d orders %d collected %d paid %t", s.Period, s.Currency,
+		s.Gross, s.Refunded, s.Commission, s.Owed, s.Orders, s.ServiceCollected, s.Status == ledger.StatementPaid)
 }
 
 // compare compares everything with the model.
@@ -606,8 +601,7 @@ func (w *walk) totalsOf(p *party, f sale.TransactionFilter) (all []string) {
 func (w *walk) statementsOf(p *party) (all []string) {
 	for _, s := range w.storedStatements() {
 		if s.Owner == (ledger.Owner{Partner: p.id, Environment: p.env}) {
-			all = append(all, fmt.Sprintf("%s %s sold %d refunded %d retained %d owed %d orders %d collected %d paid %t", s.Period, s.Currency,
-				s.Gross, s.Refunded, s.Commission, s.Owed, s.Orders, s.ServiceCollected, s.Status == ledger.StatementPaid))
+			all = append(all, storedLine(s))
 		}
 	}
 	slices.Sort(all)

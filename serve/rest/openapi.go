@@ -236,6 +236,11 @@ func responses(o *op.Op, shapes *shapes) map[string]any {
 			Type: "string", Description: "Server-sent events: `result` for each element of a list as it is known, `progress`, then `done` with the rest of the answer, or `error`.",
 		}}
 	}
+	if o.Exports() {
+		success.Content[csvMedia] = media{Schema: &jsonschema.Schema{
+			Type: "string", Description: "With `Accept: text/csv`: all that the input selects, not only a page of it, with a line of column names.",
+		}}
+	}
 	for _, status := range statuses(o) {
 		all[strconv.Itoa(status)] = reference{"#/components/responses/" + responseName(status)}
 	}

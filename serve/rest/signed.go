@@ -157,6 +157,10 @@ func (res signedResource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	middleware.Note(r.Context(), e.op.Name, "")
 	if r, body, ok := res.mw.enter(w, r, e.op); ok {
+		if e.op.Exports() && wantsCSV(r) {
+			e.export(w, r, body)
+			return
+		}
 		answer, err := e.run(r, body)
 		if err != nil {
 			e.fail(w, r, err)
@@ -168,16 +172,21 @@ func (res signedResource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // run is a request that was let in, from its scope to the answer.
 func (e *endpoint) run(r *http.Request, body []byte) (op.Answer, error) {
-	if err := op.CallerFrom(r.Context()).Need(e.op.Scope); err != nil {
-		return op.Answer{}, err
-	}
-	// A semicolon is a character like any other in a signed query, where net/url takes it for a mistake.
-	query := strings.ReplaceAll(r.URL.RawQuery, ";", "%3B")
-	raw, err := e.gather(r, query, func() ([]byte, error) { return e.signedBody(r, body) })
+	raw, err := e.signedInput(r, body)
 	if err != nil {
 		return op.Answer{}, err
 	}
 	return e.op.Call(r.Context(), raw)
+}
+
+// signedInput is the input of a request whose caller has the scope for it.
+func (e *endpoint) signedInput(r *http.Request, body []byte) ([]byte, error) {
+	if err := op.CallerFrom(r.Context()).Need(e.op.Scope); err != nil {
+		return nil, err
+	}
+	// A semicolon is a character like any other in a signed query, where net/url takes it for a mistake.
+	query := strings.ReplaceAll(r.URL.RawQuery, ";", "%3B")
+	return e.gather(r, query, func() ([]byte, error) { return e.signedBody(r, body) })
 }
 
 // signedBody is the body as JSON. One that has nothing to say may be left out.
