@@ -31,18 +31,18 @@ func window(from, to DateOrTime) (start, end time.Time, err error) {
 }
 
 // beginPage reads the cursor of a list, whose filters are bound to it, into a position of the list; nil: from the start.
-func beginPage[P any](a *API, p credential.Party, name string, filters any, c op.Cursor) (l list, after *P, err error) {
-	if l, err = newList(a.cfg.Keys, p, name, filters); err != nil || c == "" {
+func beginPage[P any](a *API, p credential.Party, name string, filters any, c op.Cursor) (l cursorCodec, after *P, err error) {
+	if l, err = newCursorCodec(a.cfg.Keys, p, name, filters); err != nil || c == "" {
 		return l, nil, err
 	}
 	after = new(P)
-	return l, after, l.position(c, after)
+	return l, after, l.decode(c, after)
 }
 
 // endPage is the page object of an answer; next is nil at the end.
-func endPage[P any](l list, next *P) (page Page, err error) {
+func endPage[P any](l cursorCodec, next *P) (page Page, err error) {
 	if next != nil {
-		page.NextCursor, err = l.cursor(next)
+		page.NextCursor, err = l.encode(next)
 	}
 	return page, err
 }

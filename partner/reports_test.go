@@ -124,7 +124,7 @@ func TestSettlementOfAMonth(t *testing.T) {
 		if want := (SettlementLine{second.PublicID, "brewpath.test", "commission", 4900, 490, 0, second.CompletedAt}); len(one.Lines) != 1 || one.Lines[0] != want {
 			t.Errorf("the first line: got %+v, want %+v", one.Lines, want)
 		}
-		rest := one
+		var rest SettlementOut
 		s.read("/api/partner/v1/settlements/"+usd+"?limit=1&cursor="+string(one.Page.NextCursor), &rest)
 		if want := (SettlementLine{first.PublicID, "brewhaven.example", "sale", 9900, 1485, 8415, first.CompletedAt}); len(rest.Lines) != 1 || rest.Lines[0] != want || rest.Page.NextCursor != "" {
 			t.Errorf("the next line: got %+v, want %+v", rest, want)

@@ -17,6 +17,7 @@ func Retention(buyers time.Duration) []sweep.Rule {
 		},
 		{Table: "order_timeline", Kept: "for ever, as the orders"},
 		{Table: "refunds", Kept: "for ever, as the orders"},
+		{Table: "order_totals", Kept: "for ever: one row for each day on which a partner sold, payment model and status"},
 		{Table: "quote_keys", Kept: "30 days; removed when the next key is made"},
 		{Table: "flagged_domains", Kept: "until the operator takes the flag away"},
 	}
