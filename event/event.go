@@ -133,8 +133,7 @@ func (l *Log) AppendEvent(ctx context.Context, tx store.Tx, s Stream, e Event) (
 	return e, nil
 }
 
-// AppendAll is [Log.Append] for several events of one type, in their order. They are as many as one statement can hold, some
-// thousands.
+// AppendAll is [Log.Append] for several events of one type, in their order.
 func (l *Log) AppendAll(ctx context.Context, tx store.Tx, s Stream, typ string, data []any, at time.Time) error {
 	if len(data) == 0 {
 		return nil

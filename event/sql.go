@@ -38,18 +38,11 @@ func insertEvent(ctx context.Context, tx store.Tx, s Stream, number int64, e Eve
 
 // insertEvents adds events numbered from first on.
 func insertEvents(ctx context.Context, tx store.Tx, s Stream, first int64, all []Event, at time.Time) error {
-	args := []any{s.Partner, s.Environment, store.Micros(at)}
-	var values strings.Builder
+	rows := make([][]any, len(all))
 	for i, e := range all {
-		if i > 0 {
-			values.WriteString(", ")
-		}
-		n := len(args)
-		fmt.Fprintf(&values, "($1, $2, $%d, $%d, $%d, $%d, $3)", n+1, n+2, n+3, n+4)
-		args = append(args, first+int64(i), e.ID, e.Type, string(e.Data))
+		rows[i] = []any{s.Partner, s.Environment, first + int64(i), e.ID, e.Type, string(e.Data), store.Micros(at)}
 	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO events (partner, environment, number, id, type, data, created_at) VALUES `+values.String(), args...)
+	_, err := store.InsertAll(ctx, tx, `INSERT INTO events (partner, environment, number, id, type, data, created_at)`, "", rows)
 	return err
 }
 

@@ -51,7 +51,7 @@ type Commission struct {
 
 // Accrue records a commission within a transaction of the caller and returns it with its id and state. It reads the owner, the
 // source, the order or the case, the amount and the time. A share of a sale is [Accrued] and follows its order by
-// [OrderCompleted], [OrdersSettled] and [OrderReversed]; a share of a brokerage deal is [Pending] at once, and can be paid
+// [OrderCompleted], settlements and [OrderReversed]; a share of a brokerage deal is [Pending] at once, and can be paid
 // out. A commission of zero is none: it is not recorded, and the zero Commission is returned. Accrue fails with [ErrPosted]
 // when the order has a commission of the source, or the case has one.
 func Accrue(ctx context.Context, tx store.Tx, c Commission) (Commission, error) {

@@ -173,7 +173,13 @@ func SettleAlone(ctx context.Context, tx store.Tx, o Owner, l Line, at time.Time
 			return err
 		}
 	}
-	return OrdersSettled(ctx, tx, []string{l.Order}, at)
+	_, err = tx.Exec(ctx, `
+		UPDATE commissions SET payable_at = $1 WHERE order_id = $2 AND order_id <> '' AND state = 'pending' AND payable_at = 0`,
+		store.Micros(at), l.Order)
+	if err != nil {
+		return fmt.Errorf("allow commissions to be paid out: %w", err)
+	}
+	return nil
 }
 
 // add adds a line to the sums.
@@ -225,23 +231,4 @@ func MarkPaid(ctx context.Context, tx store.Tx, id, reference string, at time.Ti
 		return Statement{}, fmt.Errorf("mark statement %s as paid: %w", id, err)
 	}
 	return s, s.post(ctx, tx, id+":paid", SettlementPaid, Cash, StatementsDue, at)
-}
-
-// OrdersSettled allows the pending commissions of orders to be paid out, because statements have them, within a transaction of
-// the caller.
-func OrdersSettled(ctx context.Context, tx store.Tx, orders []string, at time.Time) error {
-	if len(orders) == 0 {
-		return nil
-	}
-	args := []any{store.Micros(at)}
-	for _, o := range orders {
-		args = append(args, o)
-	}
-	_, err := tx.Exec(ctx, `
-		UPDATE commissions SET payable_at = $1
-		WHERE order_id IN (`+store.Binds(2, len(orders))+`) AND order_id <> '' AND state = 'pending' AND payable_at = 0`, args...)
-	if err != nil {
-		return fmt.Errorf("allow commissions to be paid out: %w", err)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
@@ -49,23 +48,15 @@ func preparation(ctx context.Context, tx store.Tx, o Owner, p Period, currency s
 
 // insertLines adds lines to the statements of the ids, but for those of orders that have a line of the type.
 func insertLines(ctx context.Context, tx store.Tx, o Owner, ids []string, lines []Line) error {
-	if len(lines) == 0 {
-		return nil
-	}
-	args := []any{o.Partner, o.Environment}
-	var values strings.Builder
+	rows := make([][]any, len(lines))
 	for i, l := range lines {
-		if i > 0 {
-			values.WriteString(", ")
+		rows[i] = []any{
+			ids[i], store.Micros(l.At), l.Order, l.Type, o.Partner, o.Environment, l.Domain, l.Gross, l.Commission, l.Owed, l.Currency,
 		}
-		n := len(args)
-		fmt.Fprintf(&values, "($%d, $%d, $%d, $%d, $1, $2, $%d, $%d, $%d, $%d, $%d)", n+1, n+2, n+3, n+4, n+5, n+6, n+7, n+8, n+9)
-		args = append(args, ids[i], store.Micros(l.At), l.Order, l.Type, l.Domain, l.Gross, l.Commission, l.Owed, l.Currency)
 	}
-	_, err := tx.Exec(ctx, `
+	_, err := store.InsertAll(ctx, tx, `
 		INSERT INTO settlement_lines (settlement_id, at, order_id, type, partner, environment, domain, gross_cents, commission_cents,
-			owed_cents, currency)
-		VALUES `+values.String()+` ON CONFLICT DO NOTHING`, args...)
+			owed_cents, currency)`, `ON CONFLICT DO NOTHING`, rows)
 	return err
 }
 
@@ -199,8 +190,8 @@ func Settling(ctx context.Context, tx store.Tx, o Owner) (r Rest, ok bool, err e
 	return r, err == nil, err
 }
 
-// Next returns the next orders of the statement, at most limit of them, and notes that they are settled, within the
-// transaction of the caller in which they become so.
+// Next returns the next orders of the statement, at most limit of them, and notes that they are settled and that their commissions can be
+// paid out, within the transaction of the caller in which they become so.
 func (r Rest) Next(ctx context.Context, tx store.Tx, limit int, at time.Time) ([]string, error) {
 	last := r
 	scan := func(rows *sql.Rows) (string, error) {
@@ -222,5 +213,11 @@ func (r Rest) Next(ctx context.Context, tx store.Tx, limit int, at time.Time) ([
 		settling, last.at, last.order, r.Statement); err != nil {
 		return nil, err
 	}
-	return orders, OrdersSettled(ctx, tx, orders, at)
+	_, err = tx.Exec(ctx, `
+		UPDATE commissions SET payable_at = $1
+		WHERE state = 'pending' AND payable_at = 0 AND order_id <> '' AND order_id IN (
+			SELECT order_id FROM settlement_lines
+			WHERE settlement_id = $2 AND (at, order_id) > ($3, $4) AND (at, order_id) <= ($5, $6) AND type IN ('sale', 'commission'))`,
+		store.Micros(at), r.Statement, r.at, r.order, last.at, last.order)
+	return orders, err
 }

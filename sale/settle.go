@@ -86,17 +86,11 @@ func (s *Service) SettleAll(ctx context.Context, tx store.Tx, p Party, ids []str
 
 // insertSettledSteps appends the step of being settled to the timelines.
 func insertSettledSteps(ctx context.Context, tx store.Tx, orders []Order) error {
-	args := []any{EventSettled, Settled}
-	var values strings.Builder
+	rows := make([][]any, len(orders))
 	for i, o := range orders {
-		if i > 0 {
-			values.WriteString(", ")
-		}
-		n := len(args)
-		fmt.Fprintf(&values, "($%d, $%d, $%d, $1, $2)", n+1, n+2, n+3)
-		args = append(args, o.PublicID, o.version, store.Micros(o.UpdatedAt))
+		rows[i] = []any{o.PublicID, o.version, store.Micros(o.UpdatedAt), EventSettled, Settled}
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO order_timeline (order_id, version, at, type, status) VALUES `+values.String(), args...)
+	_, err := store.InsertAll(ctx, tx, `INSERT INTO order_timeline (order_id, version, at, type, status)`, "", rows)
 	return err
 }
 
