@@ -85,21 +85,31 @@ const statementPrefix = "stl"
 // Prepare adds lines to the statements of an owner for a period that are in preparation, within a transaction of the caller. An
 // order that has a line is left out. Nobody sees the statements until [Close].
 func Prepare(ctx context.Context, tx store.Tx, o Owner, p Period, lines []Line) error {
-	ids := map[string]string{} // by currency
-	of := make([]string, len(lines))
-	for i, l := range lines {
-		id, known := ids[l.Currency]
-		if !known {
-			var err error
-			if id, err = preparation(ctx, tx, o, p, l.Currency); err != nil {
+	fresh, err := withoutLines(ctx, tx, lines)
+	if err != nil {
+		return err
+	}
+	sums := map[string]*Statement{} // by currency
+	of := make([]string, len(fresh))
+	for i, l := range fresh {
+		s := sums[l.Currency]
+		if s == nil {
+			s = &Statement{Owner: o, Period: p, Currency: l.Currency}
+			if s.ID, err = preparation(ctx, tx, o, p, l.Currency); err != nil {
 				return fmt.Errorf("prepare a statement: %w", err)
 			}
-			ids[l.Currency] = id
+			sums[l.Currency] = s
 		}
-		of[i] = id
+		of[i] = s.ID
+		s.add(l)
 	}
-	if err := insertLines(ctx, tx, o, of, lines); err != nil {
+	if err := insertLines(ctx, tx, o, of, fresh); err != nil {
 		return fmt.Errorf("add lines to a statement: %w", err)
+	}
+	for _, s := range sums {
+		if err := addToPreparation(ctx, tx, *s); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -112,17 +122,20 @@ func Close(ctx context.Context, tx store.Tx, o Owner, p Period, at time.Time) ([
 		return nil, err
 	}
 	for _, currency := range currencies {
-		id, err := preparation(ctx, tx, o, p, currency)
-		if err != nil {
+		s := Statement{Owner: o, Period: p, Currency: currency}
+		if s.ID, err = preparation(ctx, tx, o, p, currency); err != nil {
 			return nil, err
 		}
-		if err := takeReversals(ctx, tx, o, p, currency, id); err != nil {
+		if err := takeReversals(ctx, tx, &s); err != nil {
+			return nil, fmt.Errorf("take reversals into a statement: %w", err)
+		}
+		if err := addToPreparation(ctx, tx, s); err != nil {
 			return nil, err
 		}
 	}
-	all, err := sumPreparing(ctx, tx, o, p)
+	all, err := preparations(ctx, tx, o, p)
 	if err != nil {
-		return nil, fmt.Errorf("add up statements: %w", err)
+		return nil, fmt.Errorf("read statements in preparation: %w", err)
 	}
 	for i := range all {
 		all[i].Status, all[i].Closed = StatementOpen, store.Time(store.Micros(at))
@@ -150,17 +163,16 @@ func (s Statement) post(ctx context.Context, tx store.Tx, id string, kind Kind, 
 // SettleAlone makes a statement of one order, unless a statement has the order, and allows its commissions to be paid out,
 // within a transaction of the caller in which the order becomes settled. A line of it in a preparation is moved.
 func SettleAlone(ctx context.Context, tx store.Tx, o Owner, l Line, at time.Time) error {
-	status, _, err := lineOf(ctx, tx, l.Order)
+	before, prepared, err := lineOf(ctx, tx, l.Order)
 	if err != nil && !store.IsNoRows(err) {
 		return err
 	}
-	if status == preparing {
-		if err := removeLine(ctx, tx, l.Order); err != nil {
+	if before.Status == preparing {
+		if err := removeLine(ctx, tx, before, prepared); err != nil {
 			return err
 		}
-		status = ""
 	}
-	if status == "" {
+	if before.Status == preparing || before.Status == "" {
 		s := Statement{ID: store.NewID(statementPrefix), Owner: o, Period: PeriodOf(l.At), Currency: l.Currency, Status: StatementOpen, Closed: at}
 		s.add(l)
 		if err := insertStatement(ctx, tx, s); err != nil {
@@ -182,7 +194,7 @@ func SettleAlone(ctx context.Context, tx store.Tx, o Owner, l Line, at time.Time
 	return nil
 }
 
-// add adds a line to the sums.
+// add adds a line to the sums, which are also the columns of the table.
 func (s *Statement) add(l Line) {
 	s.Owed += l.Owed
 	switch l.Type {
@@ -199,14 +211,14 @@ func (s *Statement) add(l Line) {
 // in preparation is removed; for one of a statement that is closed there will be a reversal in the next statement. An order
 // without a line needs none.
 func ReverseLine(ctx context.Context, tx store.Tx, o Owner, order string, at time.Time) error {
-	status, l, err := lineOf(ctx, tx, order)
+	s, l, err := lineOf(ctx, tx, order)
 	switch {
 	case store.IsNoRows(err):
 		return nil
 	case err != nil:
 		return err
-	case status == preparing:
-		return removeLine(ctx, tx, order)
+	case s.Status == preparing:
+		return removeLine(ctx, tx, s, l)
 	}
 	l.Type, l.At = ReversalLine, at
 	l.Gross, l.Commission, l.Owed = -l.Gross, -l.Commission, -l.Owed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
@@ -68,26 +69,60 @@ func waitingCurrencies(ctx context.Context, tx store.Tx, o Owner, p Period) ([]s
 		o.Partner, o.Environment, store.Micros(p.End))
 }
 
-func takeReversals(ctx context.Context, tx store.Tx, o Owner, p Period, currency, id string) error {
-	_, err := tx.Exec(ctx, `
+// takeReversals moves the reversals of the statement's owner and currency that wait into it, and adds them to its sums.
+func takeReversals(ctx context.Context, tx store.Tx, s *Statement) error {
+	read := func(rows *sql.Rows) error {
+		l := Line{Type: ReversalLine}
+		err := rows.Scan(&l.Gross, &l.Commission, &l.Owed)
+		s.add(l)
+		return err
+	}
+	return store.Each(ctx, tx, read, `
 		UPDATE settlement_lines SET settlement_id = $1
-		WHERE settlement_id = '' AND partner = $2 AND environment = $3 AND at < $4 AND currency = $5`,
-		id, o.Partner, o.Environment, store.Micros(p.End), currency)
-	return err
+		WHERE settlement_id = '' AND partner = $2 AND environment = $3 AND at < $4 AND currency = $5
+		RETURNING gross_cents, commission_cents, owed_cents`,
+		s.ID, s.Owner.Partner, s.Owner.Environment, store.Micros(s.Period.End), s.Currency)
 }
 
-// sumPreparing adds up the statements in preparation that have lines.
-func sumPreparing(ctx context.Context, tx store.Tx, o Owner, p Period) ([]Statement, error) {
-	scan := func(rows *sql.Rows) (Statement, error) {
-		s := Statement{Owner: o, Period: p}
-		err := rows.Scan(&s.ID, &s.Currency, &s.Gross, &s.Refunded, &s.Commission, &s.Owed, &s.Orders, &s.ServiceCollected)
-		return s, err
+// addToPreparation adds to the sums of a statement in preparation.
+func addToPreparation(ctx context.Context, tx store.Tx, s Statement) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE settlements SET gross_cents = gross_cents + $1, refunded_cents = refunded_cents + $2, commission_cents = commission_cents + $3,
+			owed_cents = owed_cents + $4, orders = orders + $5, service_collected = service_collected + $6
+		WHERE id = $7 AND status = 'preparing'`,
+		s.Gross, s.Refunded, s.Commission, s.Owed, s.Orders, s.ServiceCollected, s.ID)
+	if err != nil {
+		return fmt.Errorf("add to a statement: %w", err)
 	}
-	return store.Collect(ctx, tx, scan, `
-		SELECT s.id, s.currency, `+sumsOfLines+`
-		FROM settlements s JOIN settlement_lines l ON l.settlement_id = s.id
-		WHERE s.partner = $1 AND s.environment = $2 AND s.period_start = $3 AND s.status = 'preparing'
-		GROUP BY s.id, s.currency ORDER BY s.currency`, o.Partner, o.Environment, store.Micros(p.Start))
+	return nil
+}
+
+// preparations are the statements in preparation that have lines.
+func preparations(ctx context.Context, tx store.Tx, o Owner, p Period) ([]Statement, error) {
+	return store.Collect(ctx, tx, scanStatementRow, `
+		SELECT `+statementColumns+` FROM settlements
+		WHERE partner = $1 AND environment = $2 AND period_start = $3 AND status = 'preparing' AND orders + service_collected + refunded_cents > 0
+		ORDER BY currency`, o.Partner, o.Environment, store.Micros(p.Start))
+}
+
+// withoutLines are the lines of orders that have none yet.
+func withoutLines(ctx context.Context, tx store.Tx, lines []Line) ([]Line, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	args := make([]any, len(lines))
+	for i, l := range lines {
+		args[i] = l.Order
+	}
+	have, err := store.Collect(ctx, tx, store.ScanOne[string], `
+		SELECT order_id FROM settlement_lines WHERE type IN ('sale', 'commission') AND order_id IN (`+store.Binds(1, len(args))+`)`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for lines of orders: %w", err)
+	}
+	if len(have) == 0 {
+		return lines, nil
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return slices.Contains(have, l.Order) }), nil
 }
 
 // sumsOfLines are the sums of a statement by its lines l, in the order of its columns; see [Statement.add].
@@ -104,11 +139,8 @@ func closeStatement(ctx context.Context, tx store.Tx, s Statement) error {
 	if s.Orders+s.ServiceCollected > 0 {
 		settling = 1
 	}
-	_, err := tx.Exec(ctx, `
-		UPDATE settlements SET status = 'open', gross_cents = $1, refunded_cents = $2, commission_cents = $3, owed_cents = $4,
-			orders = $5, service_collected = $6, closed_at = $7, settling = $8
-		WHERE id = $9`,
-		s.Gross, s.Refunded, s.Commission, s.Owed, s.Orders, s.ServiceCollected, store.Micros(s.Closed), settling, s.ID)
+	_, err := tx.Exec(ctx, `UPDATE settlements SET status = 'open', closed_at = $1, settling = $2 WHERE id = $3`,
+		store.Micros(s.Closed), settling, s.ID)
 	return err
 }
 
@@ -119,22 +151,29 @@ func removeEmpty(ctx context.Context, tx store.Tx, o Owner, p Period) error {
 	return err
 }
 
-// lineOf is the line with which an order was settled, or is about to be, and the status of its statement. It fails with
-// [sql.ErrNoRows].
-func lineOf(ctx context.Context, tx store.Tx, order string) (status StatementStatus, l Line, err error) {
+// lineOf is the line with which an order was settled, or is about to be, and the id, the currency and the status of its
+// statement. It fails with [sql.ErrNoRows].
+func lineOf(ctx context.Context, tx store.Tx, order string) (s Statement, l Line, err error) {
 	var at int64
 	err = tx.QueryRow(ctx, `
-		SELECT s.status, l.order_id, l.domain, l.type, l.currency, l.gross_cents, l.commission_cents, l.owed_cents, l.at
+		SELECT s.id, s.status, l.order_id, l.domain, l.type, l.currency, l.gross_cents, l.commission_cents, l.owed_cents, l.at
 		FROM settlement_lines l JOIN settlements s ON s.id = l.settlement_id
 		WHERE l.order_id = $1 AND l.type IN ('sale', 'commission')`, order).
-		Scan(&status, &l.Order, &l.Domain, &l.Type, &l.Currency, &l.Gross, &l.Commission, &l.Owed, &at)
-	l.At = store.Time(at)
-	return status, l, err
+		Scan(&s.ID, &s.Status, &l.Order, &l.Domain, &l.Type, &l.Currency, &l.Gross, &l.Commission, &l.Owed, &at)
+	l.At, s.Currency = store.Time(at), l.Currency
+	return s, l, err
 }
 
-func removeLine(ctx context.Context, tx store.Tx, order string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM settlement_lines WHERE order_id = $1 AND type IN ('sale', 'commission')`, order)
-	return err
+// removeLine removes a line of a statement in preparation.
+func removeLine(ctx context.Context, tx store.Tx, s Statement, l Line) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM settlement_lines WHERE settlement_id = $1 AND order_id = $2`, s.ID, l.Order); err != nil {
+		return fmt.Errorf("remove a line of a statement: %w", err)
+	}
+	var sums Statement
+	sums.add(l)
+	return addToPreparation(ctx, tx, Statement{
+		ID: s.ID, Gross: -sums.Gross, Commission: -sums.Commission, Owed: -sums.Owed, Orders: -sums.Orders, ServiceCollected: -sums.ServiceCollected,
+	})
 }
 
 func payStatement(ctx context.Context, tx store.Tx, s Statement) error {

@@ -67,14 +67,17 @@ func seedOrders(b *testing.B, db *store.DB, partner string, span time.Duration) 
 		}
 	}
 	first := store.Micros(afterMonth.Add(-time.Hour)) - span.Microseconds()
-	exec(`
+	const atOnce = 20_000
+	for from := 0; from < *benchOrders; from += atOnce {
+		exec(`
 		INSERT INTO orders (id, partner, environment, domain, listing_id, status, review, payment_model, price_cents, currency, quote,
 			external_payment_ref, buyer_email, buyer_name, buyer_country, return_url, cancel_url, created_at, updated_at, completed_at, version, commission_cents)
-		WITH RECURSIVE seq(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM seq WHERE n < CAST($1 AS BIGINT) - 1)
+		WITH RECURSIVE seq(n) AS (SELECT CAST($5 AS BIGINT) UNION ALL SELECT n + 1 FROM seq WHERE n < CAST($1 AS BIGINT) - 1)
 		SELECT 'ord_06h04jtrb1v373g3b' || (100000000 + n), CAST($2 AS TEXT), 'LIVE', 'name' || n || '.com', 'lst_06h04jtrb1v373g3b' || (100000000 + n), 'TRANSFER_COMPLETED', '',
 			'partner_collected', 9999, 'USD', '', '', 'buyer@example.com', '', '', '', '',
 			CAST($3 AS BIGINT) + n * CAST($4 AS BIGINT), CAST($3 AS BIGINT) + n * CAST($4 AS BIGINT), CAST($3 AS BIGINT) + n * CAST($4 AS BIGINT), 4, 1500
-		FROM seq`, *benchOrders, partner, first, step)
+		FROM seq`, min(from+atOnce, *benchOrders), partner, first, step, from)
+	}
 	exec(`
 		INSERT INTO order_totals (partner, environment, day, currency, payment_model, status, orders, price_cents, commission_cents)
 		SELECT partner, environment, created_at / 86400000000, currency, payment_model, status,

@@ -9,7 +9,7 @@ CREATE TABLE settlements (
     period_end        BIGINT NOT NULL,       -- exclusive
     currency          TEXT   NOT NULL,       -- ISO 4217
     status            TEXT   NOT NULL CHECK (status IN ('preparing', 'open', 'paid')),
-    gross_cents       BIGINT NOT NULL,       -- these sums are zero until the statement is closed
+    gross_cents       BIGINT NOT NULL,       -- these are the sums of the lines
     refunded_cents    BIGINT NOT NULL,
     commission_cents  BIGINT NOT NULL,
     owed_cents        BIGINT NOT NULL,
