@@ -16,22 +16,24 @@ type month struct {
 	party    sale.Party
 	progress *progress
 	settled  int // orders
+
+	statements []ledger.Statement // that were closed
 }
 
 func (m *month) owner() ledger.Owner {
 	return ledger.Owner{Partner: m.party.Partner, Environment: m.party.Environment}
 }
 
-// settle settles the partner's month and returns its statements.
-func (m *month) settle(ctx context.Context, now time.Time) ([]ledger.Statement, error) {
+// settle settles the partner's month.
+func (m *month) settle(ctx context.Context, now time.Time) error {
 	if m.DryRun {
 		return m.rehearse(ctx)
 	}
 	if err := m.settleOrders(ctx, now); err != nil { // of an interrupted run
-		return nil, err
+		return err
 	}
 	if err := m.prepare(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	var statements []ledger.Statement
 	settled := 0
@@ -52,10 +54,11 @@ func (m *month) settle(ctx context.Context, now time.Time) ([]ledger.Statement, 
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	m.statements = statements
 	m.count(settled)
-	return statements, m.settleOrders(ctx, now)
+	return m.settleOrders(ctx, now)
 }
 
 // prepare collects the lines of the statements.
@@ -117,8 +120,8 @@ func (m *month) count(settled int) {
 	m.progress.add(settled)
 }
 
-// rehearse returns the statements that would be made, and keeps nothing.
-func (m *month) rehearse(ctx context.Context) ([]ledger.Statement, error) {
+// rehearse adds up the statements that would be made, and stores nothing.
+func (m *month) rehearse(ctx context.Context) error {
 	sums := ledger.NewRehearsal(m.owner(), m.Period)
 	err := m.DB.Read(ctx, func(tx store.Tx) error {
 		var after sale.Position
@@ -138,8 +141,8 @@ func (m *month) rehearse(ctx context.Context) ([]ledger.Statement, error) {
 			after = sale.Position{At: store.Micros(last.CompletedAt), ID: last.PublicID}
 		}
 	})
-	m.settled = 0
-	return sums.Statements(), err
+	m.settled, m.statements = 0, sums.Statements()
+	return err
 }
 
 func linesOf(orders []sale.Order) []ledger.Line {

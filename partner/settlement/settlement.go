@@ -8,6 +8,7 @@ package settlement
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,19 +91,23 @@ func (r *Run) Do(ctx context.Context) (Report, error) {
 	if !r.Force && r.Environment == market.Live && r.Now().Before(r.Period.End) {
 		return Report{}, r.notOver(r.Now())
 	}
-	if r.DryRun {
-		return r.do(ctx)
+	report := Report{
+		Period: r.Period.String(), Environment: r.Environment, DryRun: r.DryRun, Statements: []Statement{}, Skipped: []Skipped{},
 	}
-	var report Report
-	for told := false; ; told = true {
-		ran, err := r.DB.Exclusively(ctx, lease, func(ctx context.Context) (err error) {
-			report, err = r.do(ctx)
-			return err
-		})
-		if err != nil || ran {
-			return report, fault.Wrap("settle "+r.Period.String(), err)
-		}
-		if !told && r.Waiting != nil {
+	if r.DryRun {
+		return report, r.do(ctx, &report)
+	}
+	for told := false; ; {
+		ran, err := r.DB.Exclusively(ctx, lease, func(ctx context.Context) error { return r.do(ctx, &report) })
+		lost := errors.Is(err, store.ErrLeaseLost) && ctx.Err() == nil // the next attempt goes on
+		switch {
+		case lost:
+		case err != nil:
+			return Report{}, fault.Wrap("settle "+r.Period.String(), err)
+		case ran:
+			return report, nil
+		case !told && r.Waiting != nil:
+			told = true
 			r.Waiting()
 		}
 		select {
@@ -118,15 +123,13 @@ func (r *Run) notOver(now time.Time) error {
 		WithHint("settle a month when it is over")
 }
 
-// do settles the month of all partners that have something to settle, or of one.
-func (r *Run) do(ctx context.Context) (Report, error) {
-	report := Report{
-		Period: r.Period.String(), Environment: r.Environment, DryRun: r.DryRun, Statements: []Statement{}, Skipped: []Skipped{},
-	}
+// do settles the month of all partners that have something to settle, or of one, and adds to the report what was done.
+func (r *Run) do(ctx context.Context, report *Report) error {
 	orders, err := r.parties(ctx)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
+	report.Skipped = report.Skipped[:0]
 	p := progress{tell: r.Progress}
 	for _, n := range orders {
 		p.total += n
@@ -135,25 +138,25 @@ func (r *Run) do(ctx context.Context) (Report, error) {
 		now, err := r.local(ctx, partner)
 		switch {
 		case err != nil:
-			return Report{}, err
+			return err
 		case !r.Force && now.Before(r.Period.End) && r.Partner != "":
-			return Report{}, r.notOver(now)
+			return r.notOver(now)
 		case !r.Force && now.Before(r.Period.End):
 			report.Skipped = append(report.Skipped, Skipped{partner, now})
 			p.add(orders[partner])
 			continue
 		}
 		m := month{Run: r, party: sale.Party{Partner: partner, Environment: string(r.Environment)}, progress: &p}
-		statements, err := m.settle(ctx, now)
-		if err != nil {
-			return Report{}, fmt.Errorf("partner %s: %w", partner, err)
-		}
-		for _, s := range statements {
+		err = m.settle(ctx, now)
+		for _, s := range m.statements {
 			report.Statements = append(report.Statements, newStatement(s))
 		}
 		report.Settled += m.settled
+		if err != nil {
+			return fmt.Errorf("partner %s: %w", partner, err)
+		}
 	}
-	return report, nil
+	return nil
 }
 
 // parties are the partners that have something to settle, with how many orders.
