@@ -46,6 +46,12 @@ func (s *testServer) calls(order, delivery string) map[string]request {
 		"partner_play_case":             s.post(root+"/sandbox/brokerage/bkc_x/advance", ""),
 		"partner_advance_clock":         s.post(root+"/sandbox/clock", `{"advance_seconds":1}`),
 		"partner_play_order":            s.post(root+"/sandbox/orders/"+order+"/advance", ""),
+		"partner_list_settlements":      s.get(root + "/settlements"),
+		"partner_get_settlement":        s.get(root + "/settlements/stl_x"),
+		"partner_list_transactions":     s.get(root + "/transactions"),
+		"partner_list_payouts":          s.get(root + "/payouts"),
+		"partner_my_commissions":        s.get(root + "/me/commissions"),
+		"partner_my_payouts":            s.get(root + "/me/payouts"),
 	}
 }
 
