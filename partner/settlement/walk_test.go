@@ -1,12 +1,9 @@
 package settlement_test
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -20,7 +17,6 @@ import (
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/partner/admin"
 	"github.com/namewharf/namewharf/partner/credential"
-	"github.com/namewharf/namewharf/partner/settlement"
 	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
@@ -33,7 +29,7 @@ var (
 	seed  = flag.Uint64("walk-seed", 1, "seed of the random walk")
 )
 
-// An account is a partner in an environment of the walk.
+// A party is a partner in an environment of the walk.
 type party struct {
 	id, env string
 	rates   ledger.Rates
@@ -140,7 +136,7 @@ func (w *walk) seller(p *party) sale.Party {
 	return wiring.Seller(credential.Party{Partner: p.id, Environment: credential.Environment(p.env), Terms: credential.Terms{Rates: p.rates}})
 }
 
-// any is one of a list, the zero value of an empty one.
+// anyOf is one of a list, the zero value of an empty one.
 func anyOf[T any](w *walk, all []T) (one T) {
 	if len(all) > 0 {
 		one = all[w.rand.IntN(len(all))]
@@ -363,119 +359,6 @@ func (w *walk) settleAlone() bool {
 	return true
 }
 
-// run is a settlement of last month or, by force, of this one.
-func (w *walk) run() settlement.Run {
-	r := settlement.Run{Environment: market.Live, Batch: 1 + w.rand.IntN(9), Period: ledger.PeriodOf(ledger.PeriodOf(w.now).Start.Add(-time.Hour))}
-	if w.rand.IntN(2) == 0 {
-		p := w.parties[1+w.rand.IntN(2)]
-		r.Environment, r.Period = market.Sandbox, ledger.PeriodOf(ledger.PeriodOf(w.local(p)).Start.Add(-time.Hour))
-		if w.rand.IntN(3) == 0 {
-			r.Force, r.Period = true, ledger.PeriodOf(w.local(p))
-		}
-	}
-	if p := anyOf(w, w.parties); w.rand.IntN(2) == 0 && p.env == string(r.Environment) && (r.Force || !w.local(p).Before(r.Period.End)) {
-		r.Partner = p.id
-	}
-	return r
-}
-
-// affected are the parties whose month a run settles.
-func (w *walk) affected(r settlement.Run) (all []*party) {
-	for _, p := range w.parties {
-		if p.env == string(r.Environment) && (r.Partner == "" || r.Partner == p.id) && (r.Force || !w.local(p).Before(r.Period.End)) {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-func (w *walk) settle() bool {
-	r := w.run()
-	r.DryRun = true
-	rehearsed, err := w.operator.Settle(w.Context(), r)
-	w.must(err)
-	r.DryRun = false
-	report, err := w.operator.Settle(w.Context(), r)
-	w.must(err)
-	for i, s := range report.Statements {
-		s.ID = ""
-		if i >= len(rehearsed.Statements) || s != rehearsed.Statements[i] {
-			w.Errorf("a dry run said %+v, the run %+v", rehearsed.Statements, report.Statements)
-			break
-		}
-	}
-	for _, p := range w.affected(r) {
-		w.model.close(p.id, p.env, r.Period)
-		w.settleAll(p.id, p.env)
-	}
-	return len(report.Statements) > 0
-}
-
-// settleInterrupted ends a run after some transactions, does other things, and runs it again.
-func (w *walk) settleInterrupted() bool {
-	r := w.run()
-	before := len(w.storedStatements())
-	ctx, kill := context.WithCancel(w.Context())
-	defer kill()
-	left := w.rand.IntN(8)
-	interrupted := r
-	interrupted.Progress = func(int, int) {
-		if left--; left < 0 {
-			kill()
-		}
-	}
-	_, err := w.operator.Settle(ctx, interrupted)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		w.Fatal(err)
-	}
-	closed := w.storedStatements()
-	for _, p := range w.affected(r) {
-		if slices.ContainsFunc(closed[before:], func(s ledger.Statement) bool { return s.Owner == ledger.Owner{Partner: p.id, Environment: p.env} }) {
-			w.model.close(p.id, p.env, r.Period)
-		}
-	}
-	for range w.rand.IntN(4) {
-		w.now = w.now.Add(time.Second)
-		w.readStates()
-		w.chargeBack()
-	}
-	w.now = w.now.Add(time.Second)
-	w.restart()
-	_, err = w.operator.Settle(w.Context(), r)
-	w.must(err)
-	for _, p := range w.affected(r) {
-		w.model.close(p.id, p.env, r.Period)
-		w.settleAll(p.id, p.env)
-	}
-	return len(closed) > before
-}
-
-// readStates settles the orders of the model that an interrupted run has settled.
-func (w *walk) readStates() {
-	for _, o := range w.ordersIn(sale.TransferCompleted) {
-		stored, err := w.operator.Order(w.Context(), o.id)
-		w.must(err)
-		if stored.Status == sale.Settled && o.statement != nil {
-			w.settled(o)
-		}
-	}
-}
-
-// storedStatements are all statements, in the order in which they were made.
-func (w *walk) storedStatements() (all []ledger.Statement) {
-	f := ledger.Filter{Limit: ledger.MaxPage}
-	for {
-		page, next, err := w.operator.Statements(w.Context(), f)
-		w.must(err)
-		all = append(all, page...)
-		if f.After = next; next == nil {
-			break
-		}
-	}
-	slices.SortFunc(all, func(a, b ledger.Statement) int { return strings.Compare(a.ID, b.ID) })
-	return all
-}
-
 func (w *walk) createPayouts() bool {
 	p := anyOf(w, w.parties)
 	want := w.payable(p.id, p.env)
@@ -531,130 +414,4 @@ func (w *walk) payStatement() bool {
 	w.must(err)
 	w.statements[i].paid = true
 	return true
-}
-
-// storedLine is a statement as the model prints it.
-func storedLine(s ledger.Statement) string {
-	return fmt.Sprintf("%s %s sold %d refunded %d retained %d owed %d orders %d collected %d paid %t", s.Period, s.Currency,
-		s.Gross, s.Refunded, s.Commission, s.Owed, s.Orders, s.ServiceCollected, s.Status == ledger.StatementPaid)
-}
-
-// compare compares everything with the model.
-func (w *walk) compare() {
-	w.Helper()
-	report, err := w.operator.CheckLedger(w.Context())
-	if err != nil || len(report.Violations) > 0 {
-		w.Errorf("the check of the ledger: %v, %v", report, err)
-	}
-	for _, p := range w.parties {
-		w.equal("statements", w.statementsOf(p), w.statementLines(p.id, p.env))
-		w.equal("commissions", w.commissionsOf(p), w.commissionLines(p.id, p.env))
-		w.equal("payouts", w.payoutsOf(p), w.payoutLines(p.id, p.env))
-		for range 3 {
-			f := w.filter()
-			w.equal(fmt.Sprintf("totals of %+v", f), w.totalsOf(p, f), w.totalLines(p.id, p.env, f))
-		}
-		w.compareAccounts(p)
-	}
-}
-
-func (w *walk) equal(what string, got, want []string) {
-	w.Helper()
-	if !slices.Equal(got, want) {
-		w.Errorf("%s: got\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-// filter is a random filter of transactions.
-func (w *walk) filter() (f sale.TransactionFilter) {
-	if w.rand.IntN(2) == 0 {
-		f.Status = anyOf(w, []sale.State{sale.Settled, sale.Refunded, sale.ExternallyPaid, sale.TransferCompleted})
-	}
-	if w.rand.IntN(2) == 0 {
-		f.Model = anyOf(w, []sale.PaymentModel{sale.PartnerCollected, sale.ServiceCollected})
-	}
-	day := func() time.Time {
-		t := time.Date(2026, 9, 20+w.rand.IntN(100), 0, 0, 0, 0, time.UTC)
-		if w.rand.IntN(2) == 0 {
-			t = t.Add(time.Duration(w.rand.IntN(86400)) * time.Second)
-		}
-		return t
-	}
-	if w.rand.IntN(2) == 0 {
-		f.From = day()
-	}
-	if w.rand.IntN(2) == 0 {
-		f.To = day()
-	}
-	return f
-}
-
-func (w *walk) totalsOf(p *party, f sale.TransactionFilter) (all []string) {
-	totals, err := w.sales.Totals(w.Context(), w.seller(p), f)
-	w.must(err)
-	for _, t := range totals {
-		all = append(all, fmt.Sprint(t))
-	}
-	return all
-}
-
-func (w *walk) statementsOf(p *party) (all []string) {
-	for _, s := range w.storedStatements() {
-		if s.Owner == (ledger.Owner{Partner: p.id, Environment: p.env}) {
-			all = append(all, storedLine(s))
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-func (w *walk) commissionsOf(p *party) (all []string) {
-	f := ledger.Filter{Owner: ledger.Owner{Partner: p.id, Environment: p.env}, Limit: 1 + w.rand.IntN(ledger.MaxPage)}
-	for more := true; more; {
-		w.must(w.db.Read(w.Context(), func(tx store.Tx) error {
-			page, next, err := ledger.Commissions(w.Context(), tx, f)
-			for _, c := range page {
-				all = append(all, fmt.Sprintf("%s %s %d %s balance %d", c.Source, c.State, c.Amount.Cents, c.Amount.Currency, c.Balance))
-			}
-			f.After, more = next, next != nil
-			return err
-		}))
-	}
-	return all
-}
-
-func (w *walk) payoutsOf(p *party) (all []string) {
-	f := ledger.Filter{Owner: ledger.Owner{Partner: p.id, Environment: p.env}, Limit: ledger.MaxPage}
-	for more := true; more; {
-		page, next, err := w.operator.Payouts(w.Context(), f)
-		w.must(err)
-		for _, d := range page {
-			all = append(all, fmt.Sprintf("%s %s %d %s %s", d.ID, d.Source, d.Amount.Cents, d.Amount.Currency, d.Status))
-		}
-		f.After, more = next, next != nil
-	}
-	slices.Sort(all)
-	return all
-}
-
-func (w *walk) compareAccounts(p *party) {
-	got := map[string]map[ledger.Account]int64{}
-	w.must(w.db.Read(w.Context(), func(tx store.Tx) error {
-		all, err := ledger.Balances(w.Context(), tx, ledger.Owner{Partner: p.id, Environment: p.env})
-		for _, b := range all {
-			if got[b.Amount.Currency] == nil {
-				got[b.Amount.Currency] = map[ledger.Account]int64{}
-			}
-			if b.Amount.Cents != 0 {
-				got[b.Amount.Currency][b.Account] = b.Amount.Cents
-			}
-		}
-		return err
-	}))
-	for _, currency := range currencies {
-		want := w.accounts(p.id, p.env, currency)
-		if !maps.Equal(got[currency], want) {
-			w.Errorf("accounts of %s in %s, %s: got %v, want %v", p.id, p.env, currency, got[currency], want)
-		}
-	}
 }
