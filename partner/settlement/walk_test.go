@@ -162,10 +162,23 @@ func (w *walk) step() {
 		do     func() bool // false: there was nothing to do it to
 	}
 	actions := []action{
-		{24, "place", w.place}, {20, "start", w.start}, {20, "confirm", w.confirm}, {3, "refund", w.refund}, {2, "cancel", w.cancel},
-		{5, "charge back", w.chargeBack}, {4, "broker", w.broker}, {3, "settle alone", w.settleAlone}, {5, "settle", w.settle},
-		{3, "settle, interrupted", w.settleInterrupted}, {6, "pay out", w.createPayouts}, {6, "end payout", w.endPayout},
-		{2, "pay statement", w.payStatement}, {5, "rates", w.changeRates}, {8, "days", w.days}, {2, "restart", w.restart}, {2, "test clock", w.moveClock},
+		{24, "place", w.place},
+		{20, "start", w.start},
+		{20, "confirm", w.confirm},
+		{3, "refund", w.refund},
+		{2, "cancel", w.cancel},
+		{5, "charge back", w.chargeBack},
+		{4, "broker", w.broker},
+		{3, "settle alone", w.settleAlone},
+		{5, "settle", w.settle},
+		{3, "settle, interrupted", w.settleInterrupted},
+		{6, "pay out", w.createPayouts},
+		{6, "end payout", w.endPayout},
+		{2, "pay statement", w.payStatement},
+		{5, "rates", w.changeRates},
+		{8, "days", w.days},
+		{2, "restart", w.restart},
+		{2, "test clock", w.moveClock},
 	}
 	sum := 0
 	for _, a := range actions {
