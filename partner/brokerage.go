@@ -181,15 +181,6 @@ func (a *API) listedCases(ctx context.Context, in CasesIn) (CasesOut, error) {
 	return out, err
 }
 
-// window reads the ends of a window; each may be missing.
-func window(from, to DateOrTime) (begin, end time.Time, err error) {
-	if begin, err = from.parse("from"); err != nil {
-		return time.Time{}, time.Time{}, err
-	}
-	end, err = to.parse("to")
-	return begin, end, err
-}
-
 // SandboxCaseAction is what the operator would do to a case.
 type SandboxCaseAction string
 

@@ -6,25 +6,11 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/namewharf/namewharf/fault"
 	"github.com/namewharf/namewharf/ledger"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/store"
 )
-
-// affiliates says which partners are linked to an affiliate account.
-type affiliates interface {
-	// RequireAffiliate fails with [fault.Forbidden] for a partner that is not.
-	RequireAffiliate(ctx context.Context, partner string) error
-}
-
-// noAffiliates is a service without referral: no partner is linked.
-type noAffiliates struct{}
-
-func (noAffiliates) RequireAffiliate(context.Context, string) error {
-	return fault.New(fault.Forbidden, "the partner is not linked to an affiliate account").WithHint("ask the operator to link it")
-}
 
 // EarningsIn asks for a page of commissions.
 type EarningsIn struct {
@@ -78,7 +64,7 @@ func (a *API) myCommissions() op.Operation[EarningsIn, EarningsOut] {
 
 func (a *API) commissions(ctx context.Context, in EarningsIn) (out EarningsOut, err error) {
 	p := party(ctx)
-	if err := a.affiliates.RequireAffiliate(ctx, p.Partner); err != nil {
+	if err := a.links.RequireAffiliate(ctx, p.Partner); err != nil {
 		return EarningsOut{}, err
 	}
 	f := ledger.Filter{Owner: account(p), Limit: int(in.Limit)}
@@ -132,7 +118,7 @@ func (a *API) myPayouts() op.Operation[PayoutsIn, MyPayoutsOut] {
 		Scope: credential.ScopeReport, Limit: ClassReporting, Effect: op.Reads,
 		Example: PayoutsIn{From: "2026-11-01"},
 		Do: func(ctx context.Context, in PayoutsIn) (out MyPayoutsOut, err error) {
-			if err := a.affiliates.RequireAffiliate(ctx, party(ctx).Partner); err != nil {
+			if err := a.links.RequireAffiliate(ctx, party(ctx).Partner); err != nil {
 				return MyPayoutsOut{}, err
 			}
 			out.Payouts, out.Page, out.Totals, err = a.payouts(ctx, "my payouts", in)

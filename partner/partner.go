@@ -61,7 +61,6 @@ type API struct {
 	links       *referral.Service
 	events      *event.Log
 	inventory   *inventory
-	affiliates  affiliates
 	set         *op.Set
 
 	stop    context.CancelFunc
@@ -101,7 +100,6 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 		events:      services.Events,
 		inventory:   newInventory(cfg.Market),
 	}
-	a.affiliates = noAffiliates{}
 	a.set = a.operations()
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	a.running.Go(func() { a.admission.Run(ctx) })

@@ -1,7 +1,6 @@
 package partner
 
 import (
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -19,11 +18,6 @@ import (
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
 )
-
-// anyAffiliate says that each partner is linked to an affiliate account.
-type anyAffiliate struct{}
-
-func (anyAffiliate) RequireAffiliate(context.Context, string) error { return nil }
 
 // sell places an order of the test partner in the sandbox and delivers the name.
 func (s *testServer) sell(domain string, price int64, m sale.PaymentModel) sale.Order {
@@ -318,7 +312,7 @@ func TestPayoutsAndCommissions(t *testing.T) {
 				t.Errorf("%s without an affiliate account: got %d %s", path, got.status, got.body)
 			}
 		}
-		s.api.affiliates = anyAffiliate{}
+		s.affiliate()
 		first := s.sell("brewhaven.example", 9900, sale.ServiceCollected)
 		s.clock.advance(time.Hour)
 		second := s.sell("brewpath.test", 4900, sale.ServiceCollected)
@@ -397,7 +391,7 @@ func (s *testServer) wantReversal(all SettlementsOut, o sale.Order) {
 func TestReportInput(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
-	s.api.affiliates = anyAffiliate{}
+	s.affiliate()
 	windowed := []string{"settlements", "transactions", "payouts", "me/commissions", "me/payouts"}
 	for _, path := range append(windowed, "settlements/stl_1") {
 		for query, field := range map[string]string{

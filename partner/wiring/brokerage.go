@@ -80,7 +80,11 @@ func (deals) Completed(ctx context.Context, tx store.Tx, p brokerage.Party, case
 	if err != nil {
 		return money.Amount{}, err
 	}
-	return rate.Of(brokerageFee.Of(price)), nil
+	share := rate.Of(brokerageFee.Of(price))
+	_, err = ledger.Accrue(ctx, tx, ledger.Commission{
+		Owner: ledger.Owner{Partner: p.Partner, Environment: p.Environment}, Source: ledger.Brokerage, Case: caseID, Amount: share, At: at,
+	})
+	return share, err
 }
 
 // caseEvents is the event log as package brokerage uses it.

@@ -34,7 +34,11 @@ func (shares) Referred(ctx context.Context, tx store.Tx, p referral.Party, order
 	if err != nil {
 		return money.Amount{}, err
 	}
-	return rate.Of(price), nil
+	share := rate.Of(price)
+	_, err = ledger.Accrue(ctx, tx, ledger.Commission{
+		Owner: ledger.Owner{Partner: p.Partner, Environment: p.Environment}, Source: ledger.Referral, Order: order, Amount: share, At: at,
+	})
+	return share, err
 }
 
 // rateOf is a rate of a partner as it is now: the column of table partners.
