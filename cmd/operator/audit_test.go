@@ -30,7 +30,7 @@ import (
 
 // reading are the commands that change nothing in the store.
 var reading = []string{
-	"listing list", "listing show", "account list", "account show", "partner list", "partner show", "credential list", "order list", "order show", "settlement list", "settlement show", "payout list", "webhook deliveries", "ledger check", "audit",
+	"listing list", "listing show", "account list", "account show", "partner list", "partner show", "credential list", "order list", "order show", "settlement list", "settlement show", "payout list", "brokerage list", "brokerage show", "webhook deliveries", "ledger check", "audit",
 	"key list", "dev sign", "dev listen", "dev trigger", "db backup", "db check",
 }
 
@@ -141,7 +141,7 @@ func TestChangesAreAudited(t *testing.T) {
 	did("listing remove brewhaven.com -env live", "listing.remove")
 	did("partner suspend PARTNER", "partner.suspend")
 	did("partner resume PARTNER", "partner.resume")
-	issued := did("credential create -partner PARTNER -env sandbox -scopes buy,webhook,search", "credential.create")
+	issued := did("credential create -partner PARTNER -env sandbox -scopes buy,webhook,search,broker", "credential.create")
 	learn(issued, "key_id", "KEY")
 	learn(issued, "secret", "SECRET")
 	did("sandbox seed", "sandbox.seed")
@@ -179,6 +179,19 @@ func TestChangesAreAudited(t *testing.T) {
 	did("payout fail PAYOUT", "payout.fail")
 	known["PAYOUT"] = payout.FindString(did("payout create -partner PARTNER -env sandbox", "payout.create"))
 	did("payout mark-paid PAYOUT -reference wire-2", "payout.mark-paid")
+	did("partner affiliate -partner PARTNER -email ada@names.example", "partner.affiliate")
+	const caseBody = `{"domain":"parked-acme.example","tier":"managed","buyer_email":"buyer@example.com","budget":500000}`
+	learn(send(t, client, "POST", "/api/partner/v1/brokerage", caseBody), "case_id", "CASE")
+	did("brokerage contact CASE -env sandbox", "brokerage.contact")
+	did("brokerage negotiate CASE -env sandbox", "brokerage.negotiate")
+	did("brokerage agree CASE -env sandbox -price-cents 450000", "brokerage.agree")
+	did("brokerage complete CASE -env sandbox", "brokerage.complete")
+	did("payout create -partner PARTNER -env sandbox", "payout.create") // of the share
+	learn(send(t, client, "POST", "/api/partner/v1/brokerage", caseBody), "case_id", "CASE")
+	did("brokerage close CASE -env sandbox", "brokerage.close")
+	for _, line := range []string{"brokerage list -env sandbox", "brokerage show CASE -env sandbox"} {
+		did(line)
+	}
 	did("order cancel SECOND", "order.cancel")
 	did("order refund THIRD", "order.refund")
 	did("domain flag boldcraft.example", "domain.flag")

@@ -15,9 +15,9 @@ var programs = strings.Fields(`
 	action actor addr app-schemes as backend base-url body bootstrap-url broker-bp canonical config curl currency data db delay demo domain
 	dry-run email env exclude-tools extra-resources force http idempotency-key issuer json keep-audit keep-buyers
 	keep-deliveries keep-events keep-listings keep-log key-id limit log mail-from max-body-bytes-in-flight
-	max-conns-per-addr max-registrations-per-day metrics-addr min-upload-rate name nonce oidc overlap overwrite partial partner
-	partner-bp period referral-bp reference
-	partner-keys-file rate-limits read-only reason register registry retire review-limit-cents scopes secret send
+	max-conns-per-addr max-registrations-per-day metrics-addr min-upload-rate name nonce note oidc overlap overwrite partial partner
+	partner-bp partner-keys-file period price-cents public-note
+	rate-limits read-only reason reference referral-bp register registry retire review-limit-cents scopes secret send
 	server-key-file service-bp signup since smtp status status-code subject timestamp tld tools trusted-proxies url version
 	webhook-allow-private webhook-secret`)
 
