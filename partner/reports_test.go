@@ -442,3 +442,28 @@ func TestTextInTablesIsNoFormula(t *testing.T) {
 		}
 	}
 }
+
+// The share of a brokerage case is pending at once, and a payout of its own source pays it.
+func TestShareOfACase(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *testServer) {
+		s.affiliate()
+		made := s.ok(s.post(root+"/brokerage", fmt.Sprintf(caseBody, "parked-acme.example")), 201)
+		id := made.text("case_id")
+		for range 4 {
+			s.ok(s.post(root+"/sandbox/brokerage/"+id+"/advance", ""), 200)
+		}
+		budget := int64(made.json["budget"].(float64))
+		share := (budget*15/100*20 + 50) / 100 // of the service's fee
+		var entries EarningsOut
+		s.read("/api/partner/v1/me/commissions", &entries)
+		if len(entries.Entries) != 1 || entries.Entries[0].CaseID != id || entries.Entries[0].State != "pending" || entries.Entries[0].AmountCents != share || entries.Entries[0].BalanceCents != share {
+			t.Errorf("got %+v, want %d of case %s", entries, share, id)
+		}
+		payouts, err := s.operator.CreatePayouts(t.Context(), s.partner.ID, market.Sandbox, "", false)
+		if err != nil || len(payouts) != 1 || payouts[0].Source != ledger.Brokerage || payouts[0].Amount.Cents != share {
+			t.Errorf("got %+v, %v", payouts, err)
+		}
+		s.wantBooks()
+	})
+}

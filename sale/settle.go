@@ -14,12 +14,15 @@ import (
 // Unsettled returns up to limit orders of the party whose names were delivered in a window and that are not settled, in the
 // order of their delivery and without timelines, after a position.
 func Unsettled(ctx context.Context, tx store.Tx, p Party, from, to time.Time, after Position, limit int) ([]Order, error) {
+	if after.ID == "" {
+		after.At = store.Micros(from) // and any id
+	}
+	// One lower bound alone: with two, SQLite may take the other for where it begins in the index.
 	all, err := store.Collect(ctx, tx, scanOrderRow, `
 		SELECT `+orderColumns+` FROM orders
-		WHERE partner = $1 AND environment = $2 AND status = 'TRANSFER_COMPLETED' AND completed_at >= $3 AND completed_at < $4
-			AND (completed_at, id) > ($5, $6)
-		ORDER BY completed_at, id LIMIT $7`,
-		p.Partner, p.Environment, store.Micros(from), store.Micros(to), after.At, after.ID, limit)
+		WHERE partner = $1 AND environment = $2 AND status = 'TRANSFER_COMPLETED' AND (completed_at, id) > ($3, $4) AND completed_at < $5
+		ORDER BY completed_at, id LIMIT $6`,
+		p.Partner, p.Environment, after.At, after.ID, store.Micros(to), limit)
 	if err != nil {
 		return nil, fmt.Errorf("read orders that are not settled: %w", err)
 	}
