@@ -36,6 +36,7 @@ lint: ## formatting, vet, staticcheck, go fix
 
 go: ## all Go tests with the race detector, on SQLite and PostgreSQL, and the browser
 	CGO_ENABLED=1 $(WITH_POSTGRES) go test -race ./...
+	$(WITH_POSTGRES) go test -run 'TestEveryState' ./payment # every point at which a process can die: too many for the race detector
 
 outside: build ## third-party checks: MCP conformance and inspector, OpenAPI lint
 	./internal/ci/outside
