@@ -37,6 +37,7 @@ const (
 	UnsupportedMediaType   Code = "unsupported_media_type"
 	PriceMismatch          Code = "price_mismatch"
 	QuoteExpired           Code = "quote_expired"
+	PaymentUnavailable     Code = "payment_unavailable"
 	RateLimited            Code = "rate_limited"
 	Internal               Code = "internal_error"
 	Unavailable            Code = "unavailable"
@@ -72,6 +73,7 @@ var rows = []Row{
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "The body is not JSON."},
 	{PriceMismatch, http.StatusUnprocessableEntity, "Price mismatch", "The price sent differs from the current listing price."},
 	{QuoteExpired, http.StatusUnprocessableEntity, "Quote expired", "The quote is older than 10 minutes."},
+	{PaymentUnavailable, http.StatusUnprocessableEntity, "Payment unavailable", "A checkout where no payment provider is configured."},
 	{RateLimited, http.StatusTooManyRequests, "Rate limit exceeded", "Wait for the seconds in Retry-After."},
 	{Internal, http.StatusInternalServerError, "Internal error", "An unexpected error on our side; retry with exponential back-off."},
 	{Unavailable, http.StatusServiceUnavailable, "Temporarily unavailable", "The service is starting, stopping or overloaded; retry after Retry-After."},

@@ -27,11 +27,17 @@ func takeChange(ctx context.Context, tx store.Tx, env Environment) (change int64
 
 // Find returns the listing of a domain that is for sale. It fails with [fault.NotFound].
 func Find(ctx context.Context, db *store.DB, env Environment, domain fqdn.Name) (Listing, error) {
-	var found []Listing
+	var found Listing
 	err := db.Read(ctx, func(tx store.Tx) (err error) {
-		found, err = readListed(ctx, tx, env, []string{domain.String()})
+		found, err = FindIn(ctx, tx, env, domain)
 		return err
 	})
+	return found, err
+}
+
+// FindIn is [Find] within a transaction of the caller.
+func FindIn(ctx context.Context, tx store.Tx, env Environment, domain fqdn.Name) (Listing, error) {
+	found, err := readListed(ctx, tx, env, []string{domain.String()})
 	if err != nil {
 		return Listing{}, fmt.Errorf("find a listing: %w", err)
 	}

@@ -35,7 +35,7 @@ func Example() {
 	}
 	defer db.Close()
 	ember := fqdn.MustParse("ember.example")
-	service := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: printed{}, Keys: seal.Random(), Audit: auditor{time.Now}})
+	service := sale.New(sale.Config{DB: db, Inventory: inventory{}, Books: books{}, Events: printed{}, Keys: seal.Random(), Audit: auditor{time.Now}})
 	seller := market.Seller{Environment: market.Sandbox, ID: "acc_1"}
 	partner := sale.Party{Partner: "prt_1", Environment: "SANDBOX", Terms: sale.Terms{ServiceBP: 1500}}
 

@@ -21,19 +21,19 @@ import (
 )
 
 // inventory is the real market's, as a program connects it.
-type inventory struct{ db *store.DB }
+type inventory struct{}
 
-func (i inventory) Offer(ctx context.Context, environment string, domain fqdn.Name) (sale.Listing, error) {
-	l, err := market.Find(ctx, i.db, market.Environment(environment), domain)
+func (inventory) Offer(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) (sale.Listing, error) {
+	l, err := market.FindIn(ctx, tx, market.Environment(environment), domain)
 	return listing(l), err
 }
 
-func (i inventory) Sell(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) (sale.Listing, error) {
+func (inventory) Sell(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) (sale.Listing, error) {
 	l, err := market.Move(ctx, tx, market.Environment(environment), domain, market.Listed, market.Sold, now)
 	return listing(l), err
 }
 
-func (i inventory) Relist(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) error {
+func (inventory) Relist(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) error {
 	_, err := market.Move(ctx, tx, market.Environment(environment), domain, market.Sold, market.Listed, now)
 	return err
 }
@@ -161,7 +161,7 @@ func onEachEngine(t *testing.T, test func(t *testing.T, s *fixture)) {
 // newFixture makes a fixture with ember.example for sale.
 func newFixture(t testing.TB, db *store.DB, c *clock) *fixture {
 	t.Helper()
-	s := &fixture{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
+	s := &fixture{sale.New(sale.Config{DB: db, Inventory: inventory{}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
 	s.exec(`CREATE TABLE test_streams (partner TEXT PRIMARY KEY, last BIGINT NOT NULL)`)
 	s.exec(`CREATE TABLE test_events (partner TEXT, number BIGINT, kind TEXT, order_id TEXT, status TEXT, at BIGINT, PRIMARY KEY (partner, number))`)
 	s.list(ember)

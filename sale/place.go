@@ -62,12 +62,54 @@ func (s *Service) place(ctx context.Context, tx store.Tx, p Party, r Request, m 
 	if err := w.agree(price); err != nil {
 		return Order{}, err
 	}
-	o := newOrder(p, r, listing.ID, price, w, now)
-	if o.PaymentModel = m; m == ServiceCollected {
-		o.Status = Paid
+	status := ExternallyPaid
+	if m == ServiceCollected {
+		status = Paid
 	}
-	o.CommissionCents = s.cfg.Books.Commission(p, m, price).Cents
-	if o, err = record(ctx, tx, o); err != nil {
+	return s.record(ctx, tx, p, Order{
+		Domain: w.domain.String(), ListingID: listing.ID, Status: status, SalePriceCents: price.Cents, Currency: price.Currency,
+		PaymentModel: m, ExternalPaymentRef: r.ExternalPaymentRef, Buyer: r.Buyer, ReturnURL: r.ReturnURL, CancelURL: r.CancelURL,
+		quote: w.quote.number,
+	}, now)
+}
+
+// A Collected is a sale whose price the service collected from the buyer.
+type Collected struct {
+	Domain             fqdn.Name
+	Price              money.Amount // what the buyer paid
+	Quote              string       // number of the quote that the price is from; empty: none
+	Buyer              Buyer
+	ReturnURL          string
+	CancelURL          string
+	ExternalPaymentRef string // unique to the party
+}
+
+// Record records a sale that the service collected, as [Service.Place] does one that the party collected. The price is that of r: the
+// buyer was shown it, even if the listing costs something else since. It fails with [fault.NotFound] and [fault.Conflict] where the
+// name is not for sale any more, and with [fault.Conflict] for a quote or an external reference that another order has.
+func (s *Service) Record(ctx context.Context, tx store.Tx, p Party, r Collected, now time.Time) (Order, error) {
+	if r.Price.Cents <= 0 || r.Price.Cents > money.MaxCents || r.Price.Currency == "" || r.Domain.IsZero() {
+		return Order{}, errors.New("record a sale: it is not complete")
+	}
+	listing, err := s.cfg.Inventory.Sell(ctx, tx, p.Environment, r.Domain, now)
+	if notForSale(err) {
+		return Order{}, s.gone(ctx, tx, p.Environment, r.Domain)
+	}
+	if err != nil {
+		return Order{}, fmt.Errorf("sell %s: %w", r.Domain, err)
+	}
+	return s.record(ctx, tx, p, Order{
+		Domain: r.Domain.String(), ListingID: listing.ID, Status: Paid, SalePriceCents: r.Price.Cents, Currency: r.Price.Currency,
+		PaymentModel: ServiceCollected, ExternalPaymentRef: r.ExternalPaymentRef, Buyer: r.Buyer, ReturnURL: r.ReturnURL, CancelURL: r.CancelURL,
+		quote: r.Quote,
+	}, now)
+}
+
+// record writes a fresh order, posts it and emits its event.
+func (s *Service) record(ctx context.Context, tx store.Tx, p Party, o Order, now time.Time) (Order, error) {
+	o.CommissionCents = s.cfg.Books.Commission(p, o.PaymentModel, o.Price()).Cents
+	o, err := insert(ctx, tx, p, o, now)
+	if err != nil {
 		return Order{}, fault.Wrap("record an order", err)
 	}
 	if err := s.cfg.Books.Sold(ctx, tx, p, o); err != nil {
@@ -147,8 +189,7 @@ func (s *Service) check(ctx context.Context, tx store.Tx, p Party, r Request, no
 	case r.Domain != "" && w.domain != w.quote.domain:
 		return wanted{}, fault.Invalid("domain", "must be that of the quote, or left out")
 	case !now.Before(w.quote.expires):
-		return wanted{}, fault.New(fault.QuoteExpired, "the quote expired at %s", w.quote.expires.Format(time.RFC3339)).
-			WithHint("ask for a new quote with POST /quotes")
+		return wanted{}, w.quote.expired(now)
 	}
 	w.domain = w.quote.domain
 	return w, nil
@@ -175,24 +216,14 @@ func (w wanted) agree(price money.Amount) error {
 	return nil
 }
 
-// newOrder is the order of a request.
-func newOrder(p Party, r Request, listing string, price money.Amount, w wanted, now time.Time) Order {
+// insert writes the order and the beginning of its timeline.
+func insert(ctx context.Context, tx store.Tx, p Party, o Order, now time.Time) (Order, error) {
 	now = store.Time(store.Micros(now))
-	o := Order{
-		PublicID: store.NewID("ord"), Partner: p.Partner, Environment: p.Environment, Domain: w.domain.String(), ListingID: listing,
-		Status: ExternallyPaid, SalePriceCents: price.Cents, Currency: price.Currency, PaymentModel: PartnerCollected,
-		ExternalPaymentRef: r.ExternalPaymentRef, Buyer: r.Buyer, ReturnURL: r.ReturnURL, CancelURL: r.CancelURL,
-		CreatedAt: now, UpdatedAt: now, quote: w.quote.number, version: stepsAtStart,
-	}
-	if p.Terms.ReviewLimitCents > 0 && price.Cents > p.Terms.ReviewLimitCents {
+	o.PublicID, o.Partner, o.Environment = store.NewID("ord"), p.Partner, p.Environment
+	o.CreatedAt, o.UpdatedAt, o.version = now, now, stepsAtStart
+	if p.Terms.ReviewLimitCents > 0 && o.SalePriceCents > p.Terms.ReviewLimitCents {
 		o.Review = Held
 	}
-	return o
-}
-
-// record writes the order and the beginning of its timeline.
-func record(ctx context.Context, tx store.Tx, o Order) (Order, error) {
-	now := o.CreatedAt
 	var err error
 	if o.Review, err = insertOrder(ctx, tx, o); store.IsNoRows(err) {
 		used, err := quoteUsed(ctx, tx, o.quote)

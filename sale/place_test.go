@@ -222,7 +222,7 @@ func TestOneNameIsSoldOnce(t *testing.T) {
 func TestOrdersOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, func(t *testing.T, s *fixture) {
-		second := sale.New(sale.Config{DB: s.db, Inventory: inventory{s.db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{s.clock.now}})
+		second := sale.New(sale.Config{DB: s.db, Inventory: inventory{}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{s.clock.now}})
 		names := s.names(40)
 		var wg sync.WaitGroup
 		for i, name := range names {

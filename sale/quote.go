@@ -34,16 +34,16 @@ type Quote struct {
 // Quote locks the current price of a name for the party. Nothing is stored: the id of the quote holds all its fields, signed. It
 // fails with [fault.NotFound] for a name that was never for sale, and with [fault.Conflict] for one that is sold.
 func (s *Service) Quote(ctx context.Context, p Party, domain fqdn.Name, now time.Time) (Quote, error) {
-	listing, err := s.cfg.Inventory.Offer(ctx, p.Environment, domain)
-	if notForSale(err) {
-		err = s.cfg.DB.Read(ctx, func(tx store.Tx) error { return s.gone(ctx, tx, p.Environment, domain) })
-		return Quote{}, err
-	}
+	var price money.Amount
+	err := s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
+		price, err = s.Price(ctx, tx, p.Environment, domain)
+		return err
+	})
 	if err != nil {
-		return Quote{}, fmt.Errorf("quote a price: %w", err)
+		return Quote{}, fault.Wrap("quote a price", err)
 	}
 	q := quote{
-		number: store.NewID("quo"), partner: p.Partner, environment: p.Environment, domain: domain, price: listing.Price,
+		number: store.NewID("quo"), partner: p.Partner, environment: p.Environment, domain: domain, price: price,
 		expires: store.Time(store.Micros(now.Add(QuoteLife))),
 	}
 	key, err := s.keys.newest(ctx, s.cfg.DB)
@@ -53,6 +53,66 @@ func (s *Service) Quote(ctx context.Context, p Party, domain fqdn.Name, now time
 	return Quote{
 		QuoteID: key.sign(q), Domain: domain.String(), PriceCents: q.price.Cents, Currency: q.price.Currency, ExpiresAt: q.expires,
 	}, nil
+}
+
+// A Locked is the price that a quote locks.
+type Locked struct {
+	Number  string // of the quote, for [Collected]
+	Domain  fqdn.Name
+	Price   money.Amount
+	Expires time.Time
+}
+
+// Locked reads a quote of the party. It fails with [fault.Validation] on quote_id for one that is forged or of another party, and with
+// [fault.QuoteExpired].
+func (s *Service) Locked(ctx context.Context, tx store.Tx, p Party, id string, now time.Time) (Locked, error) {
+	q, err := s.keys.read(ctx, tx, p, id)
+	if err != nil {
+		return Locked{}, fault.Wrap("read a quote", err)
+	}
+	if err := q.expired(now); err != nil {
+		return Locked{}, err
+	}
+	return Locked{Number: q.number, Domain: q.domain, Price: q.price, Expires: q.expires}, nil
+}
+
+// QuoteUsed reports whether an order was placed with the quote of a number.
+func (s *Service) QuoteUsed(ctx context.Context, tx store.Tx, number string) (bool, error) {
+	used, err := quoteUsed(ctx, tx, number)
+	if err != nil {
+		return false, fmt.Errorf("look for the order of a quote: %w", err)
+	}
+	return used, nil
+}
+
+// ReferenceUsed reports whether an order of the party has the external reference.
+func (s *Service) ReferenceUsed(ctx context.Context, tx store.Tx, p Party, reference string) (bool, error) {
+	used, err := referenceUsed(ctx, tx, p, reference)
+	if err != nil {
+		return false, fmt.Errorf("look for the order of a reference: %w", err)
+	}
+	return used, nil
+}
+
+// Price is what a name costs now. It fails as [Service.Quote] does.
+func (s *Service) Price(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) (money.Amount, error) {
+	listing, err := s.cfg.Inventory.Offer(ctx, tx, environment, domain)
+	if notForSale(err) {
+		return money.Amount{}, s.gone(ctx, tx, environment, domain)
+	}
+	if err != nil {
+		return money.Amount{}, fmt.Errorf("price of a name: %w", err)
+	}
+	return listing.Price, nil
+}
+
+// expired fails with [fault.QuoteExpired] for a quote that does not hold any more.
+func (q quote) expired(now time.Time) error {
+	if now.Before(q.expires) {
+		return nil
+	}
+	return fault.New(fault.QuoteExpired, "the quote expired at %s", q.expires.Format(time.RFC3339)).
+		WithHint("ask for a new quote with POST /quotes")
 }
 
 // A quote is the content of the id of a quote.

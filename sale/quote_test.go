@@ -185,7 +185,7 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		db := storetest.Open(t, cfg)
 		first := newFixture(t, db, c)
 		process := func() *fixture {
-			return &fixture{sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
+			return &fixture{sale.New(sale.Config{DB: db, Inventory: inventory{}, Books: books{}, Events: events{}, Keys: labeller{}, Audit: auditor{c.now}}), t, db, c}
 		}
 		first.Service = process().Service
 		second := process()
@@ -229,7 +229,7 @@ func TestKeysOfQuotesChange(t *testing.T) {
 		keys(3)
 		accepts("the key that has had its time", second, q4.QuoteID)
 
-		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{db}, Books: books{}, Events: events{}, Keys: otherKey{}, Audit: auditor{c.now}}).Quote(t.Context(), party, ember, c.now())
+		_, err := sale.New(sale.Config{DB: db, Inventory: inventory{}, Books: books{}, Events: events{}, Keys: otherKey{}, Audit: auditor{c.now}}).Quote(t.Context(), party, ember, c.now())
 		if err == nil || errors.As(err, new(*fault.Error)) {
 			t.Errorf("keys that cannot be opened: got %v, want a failure of ours", err)
 		}

@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"fmt"
 	"net/mail"
 	"net/url"
 	"strings"
@@ -34,10 +35,7 @@ func (r Request) checkDetails() error {
 			return fault.Invalid(u.field, "%s", reason)
 		}
 	}
-	if len(r.ExternalPaymentRef) > MaxReference || !printable(r.ExternalPaymentRef) {
-		return fault.Invalid("external_payment_ref", "must be at most %d bytes of printable characters", MaxReference)
-	}
-	return nil
+	return CheckReference("external_payment_ref", r.ExternalPaymentRef)
 }
 
 // check checks a buyer; the zero Buyer means that none is given.
@@ -48,8 +46,8 @@ func (b Buyer) check() error {
 	if b.Email == "" {
 		return fault.Invalid("buyer.email", "is required where there is a buyer")
 	}
-	if a, err := mail.ParseAddress(b.Email); err != nil || a.Address != b.Email || len(b.Email) > MaxEmail || !printable(b.Email) {
-		return fault.Invalid("buyer.email", "must be an e-mail address of at most %d bytes", MaxEmail)
+	if err := CheckEmail("buyer.email", b.Email); err != nil {
+		return err
 	}
 	if len(b.Name) > MaxName || !printable(b.Name) {
 		return fault.Invalid("buyer.name", "must be at most %d bytes of printable characters", MaxName)
@@ -58,6 +56,40 @@ func (b Buyer) check() error {
 		return fault.Invalid("buyer.country", "must be a two-letter upper-case country code such as DE (ISO 3166-1)")
 	}
 	return nil
+}
+
+// CheckEmail fails with [fault.Validation] on the field for what is no e-mail address of a buyer.
+func CheckEmail(field, email string) error {
+	if flaw := flawOfEmail(email); flaw != "" {
+		return fault.Invalid(field, "%s", flaw)
+	}
+	return nil
+}
+
+// CheckURL fails with [fault.Validation] on the field for what is no address that a browser is redirected to.
+func CheckURL(field, address string) error {
+	if address == "" {
+		return fault.Invalid(field, "is required")
+	}
+	if flaw := flawOfURL(address); flaw != "" {
+		return fault.Invalid(field, "%s", flaw)
+	}
+	return nil
+}
+
+// CheckReference fails with [fault.Validation] on the field for what is no external reference; it may be empty.
+func CheckReference(field, reference string) error {
+	if len(reference) > MaxReference || !printable(reference) {
+		return fault.Invalid(field, "must be at most %d bytes of printable characters", MaxReference)
+	}
+	return nil
+}
+
+func flawOfEmail(s string) string {
+	if a, err := mail.ParseAddress(s); err != nil || a.Address != s || len(s) > MaxEmail || !printable(s) {
+		return fmt.Sprintf("must be an e-mail address of at most %d bytes", MaxEmail)
+	}
+	return ""
 }
 
 // flawOfURL says why a browser is not redirected to the URL; empty if it may be, or if there is none.

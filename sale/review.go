@@ -32,7 +32,7 @@ func (s *Service) setFlag(ctx context.Context, tx store.Tx, domain fqdn.Name, on
 	if on {
 		action = "domain.flag"
 	}
-	return s.record(ctx, tx, by, action, domain.String(), nil)
+	return s.audit(ctx, tx, by, action, domain.String(), nil)
 }
 
 // Flagged returns the domains whose sales wait for manual review, in alphabetical order.
@@ -59,8 +59,8 @@ func (s *Service) Flagged(ctx context.Context) ([]fqdn.Name, error) {
 	return all, nil
 }
 
-// record writes to the audit log.
-func (s *Service) record(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error {
+// audit writes to the audit log.
+func (s *Service) audit(ctx context.Context, tx store.Tx, by Actor, action, subject string, details map[string]any) error {
 	if by.Name == "" {
 		return fmt.Errorf("write to the audit log: no actor is named for %s", action)
 	}

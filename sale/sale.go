@@ -45,7 +45,7 @@ type Listing struct {
 // [fault.Conflict], either of them; the [Service] finds out which it is. The failure must not end the transaction.
 type Inventory interface {
 	// Offer finds the listing of a name that is for sale, as it is in the database now.
-	Offer(ctx context.Context, environment string, domain fqdn.Name) (Listing, error)
+	Offer(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) (Listing, error)
 	// Sell takes the listing of a name from sale because it is sold. Of several at once one succeeds.
 	Sell(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) (Listing, error)
 	// Relist puts the listing that was sold last up for sale again. It fails with [fault.Conflict] when the name is for
@@ -69,6 +69,13 @@ type Books interface {
 	Reverse(ctx context.Context, tx store.Tx, o Order, because Action) error
 }
 
+// Payments give buyers back what the service collected.
+type Payments interface {
+	// Release gives the buyer of an order its money back. The order was undone in the same transaction. It does nothing for an
+	// order whose money went back already.
+	Release(ctx context.Context, tx store.Tx, order string) error
+}
+
 // Events is where events are emitted. A [Service] calls it last in a transaction.
 type Events interface {
 	Emit(ctx context.Context, tx store.Tx, p Party, kind string, data EventData, at time.Time) error
@@ -88,7 +95,7 @@ const (
 	EventTransferStarted   = "order.transfer_started"
 	EventTransferCompleted = "order.transfer_completed"
 	EventSettled           = "order.settled"
-	EventRefunded          = "order.refunded" // or cancelled
+	EventRefunded          = "order.refunded" // or cancelled, or charged back
 )
 
 // An Auditor records who did what, in the transaction of the change.
@@ -103,6 +110,7 @@ type Config struct {
 	Books     Books
 	Events    Events
 	Audit     Auditor
+	Payments  Payments         // nil: the service collects nothing
 	Keys      store.Sealer     // seal the keys that sign quotes; the same in all processes
 	Now       func() time.Time // by which those keys are changed; nil: the store's clock
 }

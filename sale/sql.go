@@ -47,6 +47,13 @@ func quoteUsed(ctx context.Context, tx store.Tx, quote string) (used bool, err e
 	return used, err
 }
 
+func referenceUsed(ctx context.Context, tx store.Tx, p Party, reference string) (used bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT EXISTS (
+		SELECT 1 FROM orders WHERE partner = $1 AND environment = $2 AND external_payment_ref = $3 AND external_payment_ref <> '')`,
+		p.Partner, p.Environment, reference).Scan(&used)
+	return used, err
+}
+
 // sold reports whether an order holds the domain, other than the one with the id.
 func sold(ctx context.Context, tx store.Tx, environment, domain, except string) (held bool, err error) {
 	err = tx.QueryRow(ctx, `

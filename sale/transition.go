@@ -64,7 +64,7 @@ var transitions = []stateTransition{
 	{action: StartTransfer, from: start, reviews: unheld, to: TransferInProgress, event: EventTransferStarted, step: EventTransferStarted},
 	{action: ConfirmTransfer, from: []State{TransferInProgress}, reviews: anyReview, to: TransferCompleted, event: EventTransferCompleted, step: EventTransferCompleted},
 	{action: Settle, from: []State{TransferCompleted}, reviews: anyReview, to: Settled, event: EventSettled, step: EventSettled},
-	{action: RefundBuyer, from: beforeEnd, reviews: anyReview, model: PartnerCollected, to: Refunded, event: EventRefunded, step: EventRefunded, reverses: true},
+	{action: RefundBuyer, from: beforeEnd, reviews: anyReview, to: Refunded, event: EventRefunded, step: EventRefunded, reverses: true},
 	{action: Cancel, from: beforeEnd, reviews: anyReview, to: Cancelled, event: EventRefunded, step: stepCancelled, reverses: true},
 	{action: ChargeBack, from: charged, reviews: anyReview, model: ServiceCollected, to: Refunded, event: EventRefunded, step: stepChargedBack, reverses: true},
 	{action: Hold, from: start, reviews: unheld, review: Held, step: stepHeld},
@@ -108,7 +108,11 @@ type Actor struct {
 // [fault.NotFound] for an order that the actor does not see, and with [fault.Conflict] when the state of the order does not
 // allow the action; then nothing is changed.
 func (s *Service) Transition(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (Order, error) {
-	o, _, err := s.transition(ctx, tx, id, a, by, now)
+	t, ok := transitionOf(a)
+	if !ok {
+		return Order{}, fault.Invalid("action", "is not an action of an order")
+	}
+	o, _, err := s.transition(ctx, tx, id, t, by, now)
 	return o, err
 }
 
@@ -126,30 +130,29 @@ type Refund struct {
 // MaxReason is the length of a reason in bytes.
 const MaxReason = 1000
 
-// Refund refunds an order of the party in full, as [Service.Transition] does, at the request of the partner.
+// Refund refunds an order of the party in full, as [Service.Transition] does, at the request of the partner. It fails with
+// [fault.Conflict] for an order that the service collected: its refund is the operator's.
 func (s *Service) Refund(ctx context.Context, tx store.Tx, p Party, id, reason string, now time.Time) (Refund, error) {
 	if len(reason) > MaxReason {
 		return Refund{}, fault.Invalid("reason", "must be at most %d bytes", MaxReason)
 	}
-	_, r, err := s.transition(ctx, tx, id, RefundBuyer, Actor{Name: "partner " + p.Partner, Reason: reason, Party: p}, now)
+	t, _ := transitionOf(RefundBuyer)
+	t.model = PartnerCollected
+	_, r, err := s.transition(ctx, tx, id, t, Actor{Name: "partner " + p.Partner, Reason: reason, Party: p}, now)
 	return r, err
 }
 
 // transition is [Service.Transition]; the refund is zero unless the action is [RefundBuyer].
-func (s *Service) transition(ctx context.Context, tx store.Tx, id string, a Action, by Actor, now time.Time) (o Order, r Refund, err error) {
-	t, ok := transitionOf(a)
-	if !ok {
-		return Order{}, Refund{}, fault.Invalid("action", "is not an action of an order")
-	}
+func (s *Service) transition(ctx context.Context, tx store.Tx, id string, t stateTransition, by Actor, now time.Time) (o Order, r Refund, err error) {
 	o, err = move(ctx, tx, id, t, by.Party, now)
 	if store.IsNoRows(err) {
 		return Order{}, Refund{}, s.refusal(ctx, tx, id, t, by.Party)
 	}
 	if err != nil {
-		return Order{}, Refund{}, fmt.Errorf("%s order %s: %w", a, id, err)
+		return Order{}, Refund{}, fmt.Errorf("%s order %s: %w", t.action, id, err)
 	}
 	if r, err = s.follow(ctx, tx, &o, t, by, o.UpdatedAt); err != nil {
-		return Order{}, Refund{}, fault.Wrap(fmt.Sprintf("%s order %s", a, id), err)
+		return Order{}, Refund{}, fault.Wrap(fmt.Sprintf("%s order %s", t.action, id), err)
 	}
 	return o, r, nil
 }
@@ -216,6 +219,9 @@ func (s *Service) follow(ctx context.Context, tx store.Tx, o *Order, t stateTran
 		if err := s.relist(ctx, tx, *o, now); err != nil {
 			return Refund{}, err
 		}
+		if err := s.release(ctx, tx, *o, t); err != nil {
+			return Refund{}, err
+		}
 	}
 	switch {
 	case o.Status == before: // a review
@@ -227,7 +233,7 @@ func (s *Service) follow(ctx context.Context, tx store.Tx, o *Order, t stateTran
 	if err != nil {
 		return Refund{}, err
 	}
-	if err := s.record(ctx, tx, by, "order."+string(t.action), o.PublicID, o.lastMove()); err != nil {
+	if err := s.audit(ctx, tx, by, "order."+string(t.action), o.PublicID, o.lastMove()); err != nil {
 		return Refund{}, err
 	}
 	if t.event == "" {
@@ -254,6 +260,14 @@ func (o Order) lastMove() map[string]any {
 		details["review"] = o.Review
 	}
 	return details
+}
+
+// release gives the buyer of a reversed order back what the service collected. After a chargeback the bank has done that.
+func (s *Service) release(ctx context.Context, tx store.Tx, o Order, t stateTransition) error {
+	if o.PaymentModel != ServiceCollected || t.action == ChargeBack || s.cfg.Payments == nil {
+		return nil
+	}
+	return s.cfg.Payments.Release(ctx, tx, o.PublicID)
 }
 
 // relist puts the name of a reversed order up for sale again, unless it was delivered to the buyer, or was sold or listed

@@ -48,6 +48,7 @@ var moves = map[sale.Action]map[position]struct {
 		{sale.ExternallyPaid, ""}:                  {position{sale.Refunded, ""}, "order.refunded"},
 		{sale.ExternallyPaid, sale.Held}:           {position{sale.Refunded, sale.Held}, "order.refunded"},
 		{sale.ExternallyPaid, sale.ReviewDone}:     {position{sale.Refunded, sale.ReviewDone}, "order.refunded"},
+		{sale.Paid, ""}:                            {position{sale.Refunded, ""}, "order.refunded"},
 		{sale.TransferInProgress, ""}:              {position{sale.Refunded, ""}, "order.refunded"},
 		{sale.TransferInProgress, sale.ReviewDone}: {position{sale.Refunded, sale.ReviewDone}, "order.refunded"},
 	},
@@ -58,6 +59,9 @@ var moves = map[sale.Action]map[position]struct {
 		{sale.Paid, ""}:                            {position{sale.Cancelled, ""}, "order.refunded"},
 		{sale.TransferInProgress, ""}:              {position{sale.Cancelled, ""}, "order.refunded"},
 		{sale.TransferInProgress, sale.ReviewDone}: {position{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
+	},
+	sale.ChargeBack: { // of what the service collected
+		{sale.Paid, ""}: {position{sale.Refunded, ""}, "order.refunded"},
 	},
 	sale.Hold: {
 		{sale.ExternallyPaid, ""}:              {position{sale.ExternallyPaid, sale.Held}, ""},
