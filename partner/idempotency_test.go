@@ -38,6 +38,9 @@ func posts(s *testServer) map[string]func() request {
 		"partner_create_refund": func() request {
 			return s.post(root+"/refunds", `{"order_id":"`+sold()+`"}`)
 		},
+		"partner_create_checkout": func() request {
+			return s.post(root+"/checkout-session", strings.Replace(checkoutBody, "brewhaven", "coffeeshop", 1))
+		},
 		"partner_test_webhook": func() request { return s.post(webhooks+"/test", "") },
 		"partner_redeliver": func() request {
 			s.ok(s.post(webhooks+"/test", ""), 200)
@@ -63,6 +66,7 @@ func posts(s *testServer) map[string]func() request {
 var caused = map[string][2]int{
 	"partner_create_quote": {0, 0}, "partner_create_order": {1, 0}, "partner_create_refund": {1, 1}, "partner_test_webhook": {1, 0},
 	"partner_create_case": {0, 1}, "partner_play_case": {0, 1}, "partner_redeliver": {0, 1}, "partner_create_link": {0, 0}, "partner_advance_clock": {0, 1}, "partner_play_order": {1, 1},
+	"partner_create_checkout": {0, 0},
 }
 
 // effects returns the number of rows that requests have written, by table.
@@ -72,7 +76,7 @@ func (s *testServer) effects() string {
 	for _, query := range []string{
 		`SELECT COUNT(*) FROM orders`, `SELECT COUNT(*) FROM order_timeline`, `SELECT COUNT(*) FROM refunds`, `SELECT COUNT(*) FROM events`,
 		`SELECT COUNT(*) FROM postings`, `SELECT COUNT(*) FROM audit_log`, `SELECT COUNT(*) FROM partner_answers`,
-		`SELECT COUNT(*) FROM webhook_deliveries`, `SELECT COUNT(*) FROM brokerage_timeline`, `SELECT COUNT(*) FROM referral_links`, `SELECT SUM(sandbox_ahead) FROM partners`, `SELECT SUM(change) FROM listing_changes`,
+		`SELECT COUNT(*) FROM webhook_deliveries`, `SELECT COUNT(*) FROM checkout_sessions`, `SELECT COUNT(*) FROM brokerage_timeline`, `SELECT COUNT(*) FROM referral_links`, `SELECT SUM(sandbox_ahead) FROM partners`, `SELECT SUM(change) FROM listing_changes`,
 	} {
 		all = append(all, fmt.Sprint(s.count(query)))
 	}

@@ -27,6 +27,8 @@ func (s *testServer) calls(order, delivery string) map[string]request {
 		"partner_list_orders":           s.get(root + "/orders"),
 		"partner_get_order":             s.get(root + "/orders/" + order),
 		"partner_create_refund":         s.post(root+"/refunds", `{"order_id":"`+order+`"}`),
+		"partner_create_checkout":       s.post(root+"/checkout-session", checkoutBody),
+		"partner_get_checkout":          s.get(root + "/checkout-session/chk_1"),
 		"partner_list_events":           s.get(root + "/events"),
 		"partner_put_webhook":           s.put(webhooks, `{"url":"https://partner.example/events","secret":"0123456789abcdef"}`),
 		"partner_get_webhook":           s.get(webhooks),

@@ -26,6 +26,9 @@ import (
 	"github.com/namewharf/namewharf/partner/admission"
 	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/wiring"
+	"github.com/namewharf/namewharf/payment"
+	"github.com/namewharf/namewharf/payment/checkout"
+	"github.com/namewharf/namewharf/payment/testprovider"
 	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
@@ -47,6 +50,10 @@ type Config struct {
 	NoLimits bool           // enforce no rate limit
 	Webhooks []netip.Prefix // private addresses to which webhooks may be sent
 
+	Payments     payment.Provider // takes payments of LIVE; nil: there are none
+	TestPayments bool             // without Payments, the test provider takes those of LIVE too
+	Receipts     checkout.Mailer  // nil: buyers get none
+
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: nothing is logged
 }
@@ -59,15 +66,19 @@ type API struct {
 	sales       *sale.Service
 	cases       *brokerage.Service
 	links       *referral.Service
+	checkout    *checkout.Service
 	events      *event.Log
 	inventory   *inventory
 	set         *op.Set
+
+	testPayments *testprovider.Provider
+	sold         chan struct{} // a payment sold a name, or gave one back
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// New returns an API and starts its background work: admissions and the delivery of events. Call [API.Close] before the
+// New returns an API and starts its background work: admissions, payments and the delivery of events. Call [API.Close] before the
 // market and the database are closed.
 func New(ctx context.Context, cfg Config) (*API, error) {
 	if cfg.DB == nil || cfg.Keys == nil || cfg.Market == nil {
@@ -82,23 +93,25 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 	if cfg.Suffixes == nil {
 		cfg.Suffixes = fqdn.NewSuffixes(nil, nil)
 	}
+	a := &API{cfg: cfg, inventory: newInventory(cfg.Market), sold: make(chan struct{}, 1)}
+	payments, err := a.checkoutConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
 	services := wiring.New(wiring.Config{
-		DB: cfg.DB, Keys: cfg.Keys, Now: cfg.Now, Logger: cfg.Logger, Allow: cfg.Webhooks,
+		DB: cfg.DB, Keys: cfg.Keys, Now: cfg.Now, Logger: cfg.Logger, Allow: cfg.Webhooks, Checkout: payments,
 		Author: func(s event.Stream) audit.Author {
 			return audit.Author{Name: wiring.ActorName(s.Partner), Now: cfg.Now}
 		},
 		BaseURL:   cfg.BaseURL,
 		Brokerage: wiring.Brokerage{Registry: cfg.Registry, Sites: cfg.Sites, NoLimits: cfg.NoLimits},
 	})
-	a := &API{
-		cfg:         cfg,
-		credentials: credential.NewCache(cfg.DB, cfg.Keys, cfg.Now),
-		admission:   admission.New(admission.Config{DB: cfg.DB, Now: cfg.Now, NoLimits: cfg.NoLimits}),
-		sales:       services.Sales,
-		cases:       services.Cases,
-		links:       services.Links,
-		events:      services.Events,
-		inventory:   newInventory(cfg.Market),
+	a.credentials = credential.NewCache(cfg.DB, cfg.Keys, cfg.Now)
+	a.admission = admission.New(admission.Config{DB: cfg.DB, Now: cfg.Now, NoLimits: cfg.NoLimits})
+	a.sales, a.events, a.checkout = services.Sales, services.Events, services.Checkout
+	a.cases, a.links = services.Cases, services.Links
+	if err := a.links.Prepare(ctx); err != nil { // checkouts read their cookies in a transaction
+		return nil, err
 	}
 	a.set = a.operations()
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -109,6 +122,9 @@ func New(ctx context.Context, cfg Config) (*API, error) {
 			cfg.Logger.ErrorContext(ctx, "events are no longer delivered", "error", err.Error())
 		}
 	})
+	a.running.Go(func() { a.checkout.Run(ctx) })
+	a.running.Go(func() { a.testPayments.Run(ctx, a.checkout.Payments().Notice) })
+	a.running.Go(func() { a.followPayments(ctx) })
 	return a, nil
 }
 
@@ -145,6 +161,8 @@ func (a *API) operations() *op.Set {
 		a.listPayouts(),
 		a.listCases(),
 		a.createRefund(),
+		a.createCheckout(),
+		a.getCheckout(),
 		a.eligibility(),
 		a.createCase(),
 		a.getCase(),

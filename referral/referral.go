@@ -90,6 +90,12 @@ func (s *Service) Run(ctx context.Context) {
 	s.clicks.run(ctx)
 }
 
+// Prepare reads the secret of cookies. Call it before [Service.Checkout], which runs in a transaction and cannot make one.
+func (s *Service) Prepare(ctx context.Context) error {
+	_, err := s.signingSecret(ctx)
+	return err
+}
+
 // signingSecret is what cookies are signed with.
 func (s *Service) signingSecret(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()

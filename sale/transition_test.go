@@ -60,9 +60,6 @@ var moves = map[sale.Action]map[position]struct {
 		{sale.TransferInProgress, ""}:              {position{sale.Cancelled, ""}, "order.refunded"},
 		{sale.TransferInProgress, sale.ReviewDone}: {position{sale.Cancelled, sale.ReviewDone}, "order.refunded"},
 	},
-	sale.ChargeBack: { // of what the service collected
-		{sale.Paid, ""}: {position{sale.Refunded, ""}, "order.refunded"},
-	},
 	sale.Hold: {
 		{sale.ExternallyPaid, ""}:              {position{sale.ExternallyPaid, sale.Held}, ""},
 		{sale.ExternallyPaid, sale.ReviewDone}: {position{sale.ExternallyPaid, sale.Held}, ""},

@@ -305,7 +305,7 @@ func serveHTTP(ctx context.Context, config mcp.Config, o *options, application *
 	if config.Middleware, err = newMiddleware(o, users.OAuth, config.Logger, measured); err != nil {
 		return err
 	}
-	routes := users.Routes(config.Middleware, o.signIn.Signup.Value, users.Names, pages.Partners{})
+	routes := users.Routes(config.Middleware, o.signIn.Signup.Value, users.Names, pages.Partners{}, pages.Buying{})
 	routes[static.StylePath], routes[static.IconPath] = static.Handler(), static.Handler()
 	routes["/{$}"] = http.RedirectHandler("/account", http.StatusSeeOther) // there is no other first page here
 	return listen(ctx, config, o, routes, measured, stdout)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,6 +24,9 @@ import (
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/partner"
+	"github.com/namewharf/namewharf/payment"
+	"github.com/namewharf/namewharf/payment/checkout"
+	"github.com/namewharf/namewharf/payment/testprovider"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/store"
@@ -31,11 +36,11 @@ import (
 // reading are the commands that change nothing in the store.
 var reading = []string{
 	"listing list", "listing show", "account list", "account show", "partner list", "partner show", "credential list", "order list", "order show", "settlement list", "settlement show", "payout list", "brokerage list", "brokerage show", "webhook deliveries", "ledger check", "audit",
-	"key list", "dev sign", "dev listen", "dev trigger", "db backup", "db check",
+	"payment list", "payment show", "key list", "dev buy", "dev sign", "dev listen", "dev trigger", "db backup", "db check",
 }
 
 // partnerService serves the partner API on a store.
-func partnerService(t *testing.T, db *store.DB, data string) (base string) {
+func partnerService(t *testing.T, db *store.DB, data string) (base string, api *partner.API) {
 	t.Helper()
 	m, err := market.New(t.Context(), market.Config{DB: db, Lexicon: words.English()})
 	if err != nil {
@@ -46,7 +51,7 @@ func partnerService(t *testing.T, db *store.DB, data string) (base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := partner.New(t.Context(), partner.Config{
+	api, err = partner.New(t.Context(), partner.Config{
 		DB: db, Keys: keys, Market: m, NoLimits: true, Webhooks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	if err != nil {
@@ -59,7 +64,7 @@ func partnerService(t *testing.T, db *store.DB, data string) (base string) {
 		Version:    "test", Partner: &rest.Partner{Set: api.Set(), Signatures: api},
 	}))
 	t.Cleanup(server.Close)
-	return server.URL
+	return server.URL, api
 }
 
 // Every command that changes something leaves a line in the audit log. A command that is neither here nor among those
@@ -141,12 +146,12 @@ func TestChangesAreAudited(t *testing.T) {
 	did("listing remove brewhaven.com -env live", "listing.remove")
 	did("partner suspend PARTNER", "partner.suspend")
 	did("partner resume PARTNER", "partner.resume")
-	issued := did("credential create -partner PARTNER -env sandbox -scopes buy,webhook,search,broker", "credential.create")
+	issued := did("credential create -partner PARTNER -env sandbox -scopes buy,webhook,search,broker,embed", "credential.create")
 	learn(issued, "key_id", "KEY")
 	learn(issued, "secret", "SECRET")
 	did("sandbox seed", "sandbox.seed")
 
-	base := partnerService(t, db, data)
+	base, api := partnerService(t, db, data)
 	client, err := partnercli.NewClient(base, partnercli.Credential{KeyID: known["KEY"], Secret: known["SECRET"]})
 	if err != nil {
 		t.Fatal(err)
@@ -194,6 +199,12 @@ func TestChangesAreAudited(t *testing.T) {
 	}
 	did("order cancel SECOND", "order.cancel")
 	did("order refund THIRD", "order.refund")
+	session := send(t, client, "POST", "/api/partner/v1/checkout-session", `{"domain":"brightbay.example","return_url":"https://shop.example/a","cancel_url":"https://shop.example/b"}`)
+	known["PAYMENT"] = payAtCheckout(t, api, session)
+	did("payment list")
+	did("payment show PAYMENT")
+	did("payment dispute PAYMENT", "payment.disputed")
+	did("payment chargeback PAYMENT", "order.charge-back")
 	did("domain flag boldcraft.example", "domain.flag")
 	did("domain flag boldcraft.example") // is flagged
 	did("domain unflag boldcraft.example", "domain.unflag")
@@ -341,4 +352,38 @@ func accrue(t *testing.T, db *store.DB, partner, brokerageCase string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// payAtCheckout pays a checkout session by a card that may be disputed, and returns the id of the captured payment.
+func payAtCheckout(t *testing.T, api *partner.API, session string) string {
+	t.Helper()
+	var made struct {
+		URL string `json:"checkout_url"`
+	}
+	if err := json.Unmarshal([]byte(session), &made); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(made.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, token := api.Checkout(), u.Query().Get("pt")
+	page, err := svc.View(t.Context(), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err = svc.Pay(t.Context(), token, checkout.Form{Offer: page.Offer, Email: "buyer@example.com"}); err != nil {
+		t.Fatal(err)
+	}
+	id := path.Base(page.Page)
+	if _, err := api.TestPayments().Pay(t.Context(), id, testprovider.Card{Number: "4000000000000259", Expiry: "12/34", CVC: "123"}); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if p, err := svc.Payments().Advance(t.Context(), id); err == nil && p.State == payment.Captured && p.Todo == payment.ToNothing {
+			return id
+		}
+	}
+	t.Fatal("the payment is not captured")
+	return ""
 }

@@ -57,7 +57,7 @@ func (p *program) root() *cobra.Command {
 		p.listingCommands(), p.pricingCommands(),
 		p.accountCommands(),
 		p.partnerCommands(), p.credentialCommands(), p.webhookCommands(), p.sandboxCommands(), p.devCommands(),
-		p.orderCommands(), p.domainCommands(), p.brokerageCommands(), p.settlementCommands(), p.payoutCommands(), p.ledgerCommands(), p.auditCommand(),
+		p.orderCommands(), p.paymentCommands(), p.domainCommands(), p.brokerageCommands(), p.settlementCommands(), p.payoutCommands(), p.ledgerCommands(), p.auditCommand(),
 		p.keyCommands(), p.dbCommands(),
 		help,
 	)

@@ -39,6 +39,12 @@ func (p *program) devCommands() *cobra.Command {
 			Use: "trigger", Short: "Send a test event to the partner's webhook and print its delivery",
 			Example: "  operator dev trigger -key-id nw_sandbox_01k8h3v6e4 -base-url https://names.example",
 		}, credentialFlags, baseURLFlag),
+		p.command(devBuy, &cobra.Command{
+			Use: "buy URL", Short: "Play a buyer at a checkout whose payments are tests",
+			Long: "Opens the checkout_url of a session, or the page of a name, and goes through its forms to the end with a test card.",
+			Example: "  operator dev buy \"http://127.0.0.1:8080/checkout?pt=…\" -card 4242424242424242\n" +
+				"  operator dev buy http://127.0.0.1:8080/market/brewhaven.com -card 4000002500003155 -refuse",
+		}, buyFlags),
 	)
 }
 
@@ -54,6 +60,9 @@ type devOptions struct {
 	register                 bool
 	statusCode               int
 	delay                    time.Duration
+
+	card, email string
+	refuse      bool
 }
 
 // Environment variables that hold secrets, which all users of a machine can read in a command line.

@@ -17,7 +17,7 @@ type options struct {
 	books bookOptions
 
 	env, domain, status, tld string
-	email, baseURL           string
+	email, baseURL, order    string
 	name, partner, scopes    string
 	subject                  string
 	actor, action, since     string
@@ -68,6 +68,16 @@ func statusFlag(values string) option {
 
 func domainFlag(fs *flag.FlagSet, o *options) {
 	fs.StringVar(&o.domain, "domain", "", "`name` that was sold")
+}
+
+func orderFlag(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.order, "order", "", "`id` of the order that was paid")
+}
+
+func buyFlags(fs *flag.FlagSet, o *options) {
+	fs.StringVar(&o.dev.card, "card", "4242424242424242", "`number` of a test card")
+	fs.StringVar(&o.dev.email, "email", "buyer@example.com", "`address` of the buyer")
+	fs.BoolVar(&o.dev.refuse, "refuse", false, "refuse what the bank asks, instead of approving it")
 }
 
 func tldFlag(fs *flag.FlagSet, o *options) {

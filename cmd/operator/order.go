@@ -30,7 +30,7 @@ func (p *program) orderCommands() *cobra.Command {
 		act("start-transfer", "Record that the push to the partner's registrar has begun", sale.StartTransfer),
 		act("confirm-transfer", "Record that the name has arrived there", sale.ConfirmTransfer),
 		act("cancel", "Undo a sale before the name has arrived", sale.Cancel),
-		act("refund", "Refund a sale that the partner collected, before the name has arrived", sale.RefundBuyer),
+		act("refund", "Refund a sale before the name has arrived; what the service collected goes back to the buyer", sale.RefundBuyer),
 	)
 }
 

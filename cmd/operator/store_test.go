@@ -18,7 +18,7 @@ func storeCommands(t *testing.T) (all []string) {
 	csv, prices := write(t, "good.csv", good), write(t, "p.csv", "suffix,register,as_of\ncom,1234,2026-11-01\n")
 	arguments := map[string]string{
 		"FILE.csv": csv, "FILE": prices, "PARTNER": "prt_1", "KEY": "nw_live_1", "ORDER": "ord_1", "CASE": "bkc_1", "ACCOUNT": "acc_1", "DOMAIN": "ember.example", "DELIVERY": "dlv_1",
-		"[PARTNER]": "prt_1", "STATEMENT": "stl_1", "PAYOUT": "pay_1",
+		"[PARTNER]": "prt_1", "STATEMENT": "stl_1", "PAYOUT": "pay_1", "PAYMENT": "pmt_1",
 	}
 	flags := map[string]string{
 		"listing import": "-env live", "listing remove": "-env live", "partner set": "-service-bp 1", "account create": "-email ada@names.example", "account link": "-email ada@names.example",

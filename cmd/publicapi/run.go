@@ -15,17 +15,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/namewharf/namewharf/account"
 	"github.com/namewharf/namewharf/account/portfolio"
 	"github.com/namewharf/namewharf/brokerage"
 	"github.com/namewharf/namewharf/egress"
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/internal/httpserver"
 	"github.com/namewharf/namewharf/internal/identity"
+	"github.com/namewharf/namewharf/internal/payments"
 	"github.com/namewharf/namewharf/internal/retention"
 	"github.com/namewharf/namewharf/internal/settings"
 	"github.com/namewharf/namewharf/internal/version"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/partner/wiring"
+	"github.com/namewharf/namewharf/payment/checkout"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/pages"
@@ -40,6 +43,7 @@ type options struct {
 	signIn   *identity.Settings
 	webhooks *settings.Networks // private addresses to which events may be sent
 	keep     *retention.Settings
+	payments *payments.Settings
 }
 
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
@@ -51,6 +55,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.signIn = identity.Flags(fs)
 	o.webhooks = settings.NetworksOf(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
 	o.keep = retention.Flags(fs)
+	o.payments = payments.Flags(fs)
 	words, err := settings.Parse(fs, args, environ, stdout)
 	if err == nil {
 		err = settings.CheckEnvironment(fs, os.Environ())
@@ -84,6 +89,10 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	server, cfg := o.server, o.cfg
 	proxies, err := server.Proxies()
+	if err != nil {
+		return err
+	}
+	provider, err := o.payments.Provider()
 	if err != nil {
 		return err
 	}
@@ -136,6 +145,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		DB: application.DB, Keys: application.Keys, Market: application.Market, Suffixes: application.Lookup.Suffixes(),
 		BaseURL: server.BaseURL, Registry: wiring.Registry(application.Lookup), Sites: sites,
 		NoLimits: limits == nil, Webhooks: *o.webhooks, Now: time.Now, Logger: log,
+		Payments: provider, TestPayments: cfg.Demo, Receipts: receipts(users.Mail),
 	})
 	if err != nil {
 		return err
@@ -148,7 +158,10 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	if err != nil {
 		return err
 	}
-	routes := users.Routes(d, o.signIn.Signup.Value, names, pages.Partners{Cases: partners.Cases(), Links: partners.Links()})
+	routes := users.Routes(d, o.signIn.Signup.Value, names, pages.Partners{Cases: partners.Cases(), Links: partners.Links()}, pages.Buying{
+		Checkout: partners.Checkout(), TestPayments: partners.TestPayments(), Listings: application.Market,
+	})
+	routes[payments.NoticePath] = payments.Notices(d, partners.Checkout().Payments())
 	routes["/mcp"] = mcp.Handler(mcpURL, false)
 	routes["/mcp/signed-in"] = mcp.Handler(signedIn, true)
 	api := rest.New(rest.Config{
@@ -179,6 +192,16 @@ func sitesOf(application *app.App) (sites *brokerage.Sites, stop func()) {
 	return brokerage.NewSites(client, time.Now), client.Close
 }
 
+// receipts sends mail to buyers; nil without a mail server.
+func receipts(mail account.Mailer) checkout.Mailer {
+	if mail == nil {
+		return nil
+	}
+	return func(ctx context.Context, to, subject, text string) error {
+		return mail.Send(ctx, account.Message{To: to, Subject: subject, Text: text})
+	}
+}
+
 // summary is what the program says of itself at its start.
 func summary(o *options, cfg app.Config, application *app.App) httpserver.Summary {
 	s, base := cfg.Summary(application, version.Line("publicapi")), o.server.BaseURL
@@ -186,6 +209,9 @@ func summary(o *options, cfg app.Config, application *app.App) httpserver.Summar
 		{"pages", base + "/"}, {"REST", base + "/api"}, {"MCP", base + "/mcp"}, {"docs", base + "/docs"}, {"sign in", base + identity.SignInPath},
 	}
 	s.Off = slices.Concat(o.signIn.Disabled(), o.server.Off(), s.Off)
+	if !cfg.Demo {
+		s.Off = append(s.Off, o.payments.Off()...)
+	}
 	return s
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
+	"github.com/namewharf/namewharf/payment/checkout"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
@@ -60,6 +61,8 @@ var partnerEndpoints = []struct {
 	{"GET", "/api/partner/v1/me/commissions", "partner_my_commissions", "report", "reporting", op.None},
 	{"GET", "/api/partner/v1/me/payouts", "partner_my_payouts", "report", "reporting", op.None},
 	{"POST", "/api/partner/v1/refunds", "partner_create_refund", "buy", "write", op.Optional},
+	{"POST", "/api/partner/v1/checkout-session", "partner_create_checkout", "embed", "write", op.Optional},
+	{"GET", "/api/partner/v1/checkout-session/{session_id}", "partner_get_checkout", "embed", "reporting", op.None},
 	{"GET", "/api/partner/v1/brokerage", "partner_list_cases", "report", "reporting", op.None},
 	{"GET", "/api/partner/v1/brokerage/eligibility", "partner_brokerage_eligibility", "broker", "search", op.None},
 	{"POST", "/api/partner/v1/brokerage", "partner_create_case", "broker", "write", op.Optional},
@@ -115,6 +118,7 @@ func TestSpecPartnerLimits(t *testing.T) {
 		"results of a search":              {partner.MaxResults, 5},
 		"seconds of skew":                  {int(signature.MaxSkew / time.Second), 300},
 		"minutes of a quote":               {int(sale.QuoteLife / time.Minute), 10},
+		"days of a checkout session":       {int(checkout.SessionLife / (24 * time.Hour)), 7},
 		"days of an answer":                {int(partner.AnswerLife / (24 * time.Hour)), 30},
 		"orders a page":                    {sale.MaxPage, 100},
 		"orders a page when none is given": {sale.DefaultPage, 25},

@@ -94,7 +94,7 @@ var codes = map[fault.Code]int{
 	"forbidden": http.StatusForbidden, "insufficient_scope": http.StatusForbidden,
 	"not_found": http.StatusNotFound, "method_not_allowed": http.StatusMethodNotAllowed, "conflict": http.StatusConflict, "gone": http.StatusGone,
 	"request_timeout": http.StatusRequestTimeout, "payload_too_large": http.StatusRequestEntityTooLarge, "unsupported_media_type": http.StatusUnsupportedMediaType,
-	"price_mismatch": http.StatusUnprocessableEntity, "quote_expired": http.StatusUnprocessableEntity,
+	"price_mismatch": http.StatusUnprocessableEntity, "quote_expired": http.StatusUnprocessableEntity, "payment_unavailable": http.StatusUnprocessableEntity,
 	"rate_limited": http.StatusTooManyRequests, "internal_error": http.StatusInternalServerError, "unavailable": http.StatusServiceUnavailable,
 }
 

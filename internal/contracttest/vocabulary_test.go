@@ -17,6 +17,7 @@ var metaphors = regexp.MustCompile(`(?i)cour` + `ier|\bdo` + `or\b|\bde` + `sk\b
 // literals are data in which the words mean what a dictionary says: texts of listings, word lists, queries of benchmarks.
 var literals = []string{
 	"coffee ho" + "use", "garden ho" + "use", "of the ho" + "use, number", `"dogho` + `use"`,
+	`"ho` + `use"`, "partner `ho" + "use`", // the id of the built-in partner
 	"haven hill ho" + "use kit lab", "la" + "ne lark leaf mill",
 }
 

@@ -80,6 +80,7 @@ type Services struct {
 	Accounts *account.Accounts
 	OAuth    *oauthas.Server
 	Names    *portfolio.Portfolio
+	Mail     account.Mailer // nil: no mail server is configured
 }
 
 // Open opens the services. Its errors are one line for the operator.
@@ -109,6 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Services, error) {
 	if accounts.OIDC, err = cfg.providers(); err != nil {
 		return nil, err
 	}
+	svc.Mail = accounts.Mail
 	accounts.VerifyFirst = accounts.Mail != nil // mail can confirm an address before its first sign-in
 	if svc.Accounts, err = account.New(ctx, accounts); err != nil {
 		return nil, err

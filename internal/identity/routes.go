@@ -10,10 +10,9 @@ import (
 	"github.com/namewharf/namewharf/serve/pages"
 )
 
-// Routes returns the HTTP handlers of the OAuth endpoints and the account pages, by path. A path that ends in a slash
-// includes those below it. The pages show the portfolios of names, and
-// what partners have for the public.
-func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios, partners pages.Partners) map[string]http.Handler {
+// Routes returns the HTTP handlers of the OAuth endpoints and the pages, by path. A path that ends in a slash includes those below it.
+// The pages show the portfolios of names and what partners have for the public, and sell as buying says.
+func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Portfolios, partners pages.Partners, buying pages.Buying) map[string]http.Handler {
 	oauth := mw.Wrap(named("oauth", svc.OAuth.Handler()))
 	routes := map[string]http.Handler{
 		"/.well-known/oauth-authorization-server": oauth,
@@ -21,7 +20,9 @@ func (svc *Services) Routes(mw *middleware.Stack, signup string, names pages.Por
 		"/.well-known/oauth-protected-resource/":  oauth,
 		"/api/oauth/":                             oauth,
 	}
-	site := pages.New(pages.Config{Accounts: svc.Accounts, OAuth: svc.OAuth, Middleware: mw, Signup: account.Mode(signup), Portfolios: names, Partners: partners})
+	site := pages.New(pages.Config{
+		Accounts: svc.Accounts, OAuth: svc.OAuth, Middleware: mw, Signup: account.Mode(signup), Portfolios: names, Partners: partners, Buying: buying,
+	})
 	for _, pattern := range pages.Patterns() {
 		routes[pattern] = site
 	}

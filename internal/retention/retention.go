@@ -22,6 +22,9 @@ import (
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/partner"
 	"github.com/namewharf/namewharf/partner/admission"
+	"github.com/namewharf/namewharf/payment"
+	"github.com/namewharf/namewharf/payment/checkout"
+	"github.com/namewharf/namewharf/payment/testprovider"
 	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/store"
@@ -61,6 +64,9 @@ func (s *Settings) Rules() []sweep.Rule {
 		brokerage.Retention(s.Buyers.Duration),
 		referral.Retention(),
 		ledger.Retention(),
+		payment.Retention(),
+		checkout.Retention(),
+		testprovider.Retention(),
 		audit.Retention(s.Audit.Duration),
 		partner.Retention(),
 		admission.Retention(),

@@ -138,6 +138,27 @@ var rowsOf = map[string]row{
 	"referral_checkouts": func(at time.Time) (string, []any) {
 		return values(`INSERT INTO referral_checkouts (id, link_id, partner, environment, at) VALUES ($1, 'l', 'p', 'LIVE', $2)`, store.IDAt("chk", at), store.Micros(at))
 	},
+	"payments": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO payments (id, partner, environment, purchase, order_id, provider, reference, charge, state, todo, amount_cents,
+			currency, page_url, attempts, failure, next_try, expires_at, created_at, updated_at)
+			VALUES ($1, 'p', 'LIVE', 'c', '', 'test', '', '', 'failed', '', 1, 'USD', '', 0, '', 0, 0, 0, $2)`, store.IDAt("pmt", at), store.Micros(at))
+	},
+	"checkout_sessions": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO checkout_sessions (id, partner, environment, domain, price_cents, currency, quote, quote_cents, quote_currency,
+			quote_expires, buyer_email, return_url, cancel_url, external_ref, order_id, status, created_at, expires_at, receipt_due, receipt_attempts)
+			VALUES ($1, 'p', 'LIVE', 'd.com', 1, 'USD', '', 0, '', 0, '', '', '', '', '', 'open', 0, 0, 0, 0)`, store.IDAt("chk", at))
+	},
+	"payment_notices": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO payment_notices (provider, id, received_at) VALUES ('test', $1, $2)`, store.IDAt("n", at), store.Micros(at))
+	},
+	"test_payments": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO test_payments (id, status, card, declines, amount_cents, currency, title, return_url, cancel_url, expires_at, created_at,
+			updated_at) VALUES ($1, 'void', '', 0, 1, 'USD', '', '', '', 0, 0, $2)`, store.IDAt("pmt", at), store.Micros(at))
+	},
+	"test_payment_notices": func(at time.Time) (string, []any) {
+		return values(`INSERT INTO test_payment_notices (id, payment, kind, sent, attempts, due_at, created_at) VALUES ($1, '', '', 1, 1, 0, $2)`,
+			store.IDAt("n", at), store.Micros(at))
+	},
 	"audit_log": func(at time.Time) (string, []any) {
 		return values(`INSERT INTO audit_log (id, at, actor, action, subject, reason) VALUES ($1, $2, 'a', 'b', 'c', '')`, store.IDAt("aud", at), store.Micros(at))
 	},

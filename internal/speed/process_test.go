@@ -176,7 +176,7 @@ func product(ctx context.Context, base, registryFile string, log *slog.Logger) (
 	if err != nil {
 		return nil, nil, errors.Join(err, closer())
 	}
-	routes := users.Routes(d, settings.Signup.Value, users.Names, pages.Partners{})
+	routes := users.Routes(d, settings.Signup.Value, users.Names, pages.Partners{}, pages.Buying{})
 	routes["/mcp"] = mcp.Handler(base+"/mcp", false)
 	api := rest.New(rest.Config{Middleware: d, Set: set, Version: version.Version(), MCP: base + "/mcp", Ready: application.Ready})
 	return identity.ByPath(routes, api), closer, nil

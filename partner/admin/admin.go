@@ -34,6 +34,8 @@ type Operator struct {
 	now  func() time.Time
 	by   audit.Author
 
+	logger *slog.Logger
+
 	services wiring.Services
 }
 
@@ -42,9 +44,9 @@ func New(db *store.DB, keys *seal.Keys, now func() time.Time, name string) *Oper
 	if name == "" {
 		panic("partner: the operator has no name")
 	}
-	o := &Operator{db: db, keys: keys, now: now, by: audit.Author{Name: name, Now: now}}
+	o := &Operator{db: db, keys: keys, now: now, by: audit.Author{Name: name, Now: now}, logger: slog.New(slog.DiscardHandler)}
 	o.services = wiring.New(wiring.Config{
-		DB: db, Keys: keys, Now: now, Logger: slog.New(slog.DiscardHandler), Author: func(event.Stream) audit.Author { return o.by },
+		DB: db, Keys: keys, Now: now, Logger: o.logger, Author: func(event.Stream) audit.Author { return o.by },
 	})
 	return o
 }

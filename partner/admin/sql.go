@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/payment/checkout"
 	"github.com/namewharf/namewharf/store"
 )
 
@@ -36,7 +37,7 @@ func selectPartners(ctx context.Context, tx store.Tx) ([]Partner, error) {
 	}
 	return store.Collect(ctx, tx, scan, `
 		SELECT id, name, review_limit_cents, service_bp, partner_bp, broker_bp, referral_bp, created_at, suspended_at, approved_at
-		FROM partners ORDER BY id`)
+		FROM partners WHERE id <> $1 ORDER BY id`, checkout.OwnPartner)
 }
 
 func insertCredential(ctx context.Context, tx store.Tx, c Credential) error {

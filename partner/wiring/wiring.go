@@ -15,18 +15,20 @@ import (
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/money"
 	"github.com/namewharf/namewharf/partner/credential"
+	"github.com/namewharf/namewharf/payment/checkout"
 	"github.com/namewharf/namewharf/referral"
 	"github.com/namewharf/namewharf/sale"
 	"github.com/namewharf/namewharf/seal"
 	"github.com/namewharf/namewharf/store"
 )
 
-// Services are the sale service, the brokerage, the referrals and the event log, connected with the market, the ledger and the audit log.
+// Services are the sale service, the checkout, the brokerage, the referrals and the event log, connected with the market, the ledger and the audit log.
 type Services struct {
-	Sales  *sale.Service
-	Cases  *brokerage.Service
-	Links  *referral.Service
-	Events *event.Log
+	Sales    *sale.Service
+	Checkout *checkout.Service
+	Cases    *brokerage.Service
+	Links    *referral.Service
+	Events   *event.Log
 }
 
 // Config configures [Services]. Allow and what is behind it may be empty.
@@ -40,6 +42,7 @@ type Config struct {
 
 	BaseURL   string // prefix of links, without a slash at the end; needed by programs that make links
 	Brokerage Brokerage
+	Checkout  Checkout // the zero one starts no payments
 }
 
 // New returns the services.
@@ -50,11 +53,15 @@ func New(cfg Config) Services {
 			return cfg.Author(s).Record(ctx, tx, action, subject, details)
 		},
 	})
+	refunds := &releases{}
 	sales := sale.New(sale.Config{
-		DB: cfg.DB, Inventory: inventory{cfg.DB}, Books: postings{cfg.Now}, Events: eventLog{events}, Audit: auditor{cfg.Now},
-		Keys: cfg.Keys, Now: cfg.Now,
+		DB: cfg.DB, Inventory: inventory{}, Books: postings{cfg.Now}, Events: eventLog{events}, Audit: auditor{cfg.Now},
+		Payments: refunds, Keys: cfg.Keys, Now: cfg.Now,
 	})
-	return Services{Events: events, Sales: sales, Cases: newCases(cfg, sales, events), Links: newLinks(cfg)}
+	links := newLinks(cfg)
+	return Services{
+		Events: events, Sales: sales, Checkout: newCheckout(cfg, sales, links, refunds), Cases: newCases(cfg, sales, events), Links: links,
+	}
 }
 
 // An auditor records what sales do in the audit log.
@@ -83,17 +90,17 @@ func Stream(p credential.Party) event.Stream {
 }
 
 // An inventory is the market as package sale uses it.
-type inventory struct{ db *store.DB }
+type inventory struct{}
 
-func (s inventory) Offer(ctx context.Context, environment string, domain fqdn.Name) (sale.Listing, error) {
-	return listing(market.Find(ctx, s.db, market.Environment(environment), domain))
+func (inventory) Offer(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) (sale.Listing, error) {
+	return listing(market.FindIn(ctx, tx, market.Environment(environment), domain))
 }
 
-func (s inventory) Sell(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) (sale.Listing, error) {
+func (inventory) Sell(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) (sale.Listing, error) {
 	return listing(market.Move(ctx, tx, market.Environment(environment), domain, market.Listed, market.Sold, now))
 }
 
-func (s inventory) Relist(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) error {
+func (inventory) Relist(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name, now time.Time) error {
 	_, err := market.Move(ctx, tx, market.Environment(environment), domain, market.Sold, market.Listed, now)
 	return err
 }

@@ -35,7 +35,9 @@ func TestInABrowser(t *testing.T) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.IgnoreCertErrors, // of the application's server, which vouches for itself
-		chromedp.Flag("disable-quic", true), chromedp.UserDataDir(t.TempDir()))
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-back-forward-cache", true), // a page from memory sends no events that chromedp waits for
+		chromedp.UserDataDir(t.TempDir()))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -52,6 +54,7 @@ func TestInABrowser(t *testing.T) {
 		"brokerage progress":  testProgressInABrowser,
 		"domains":             testDomainsInABrowser,
 		"links by mail":       testMailInABrowser,
+		"checkout":            testCheckoutInABrowser,
 		"confirming":          testConfirmingInABrowser,
 		"signing in again":    testSigningInAgainInABrowser,
 		"sign-up modes":       testModesInABrowser,

@@ -1,4 +1,4 @@
-// Package pages serves the web pages for users: sign-up, sign-in, consent to applications, and account management.
+// Package pages serves the web pages for users: sign-up, sign-in, consent to applications, account management, and the checkout.
 //
 // Pages are rendered on the server and work without scripts; only passkeys need one. GET changes nothing in an account,
 // and POST is accepted from our own forms only.
@@ -41,6 +41,7 @@ type Config struct {
 	Signup     account.Mode      // what the sign-up page offers; empty: [account.Open]
 	Portfolios Portfolios        // nil: there is no /account/domains
 	Partners   Partners          // what partners have for the public
+	Buying     Buying            // what the pages need on which people buy
 }
 
 // Pages are the pages of one service. They are safe for concurrent use.
@@ -51,6 +52,7 @@ type Pages struct {
 	signup      account.Mode
 	portfolios  Portfolios
 	partners    Partners
+	buying      Buying
 	secure      bool
 	crossOrigin *http.CrossOriginProtection
 	methods     map[string][]string // by path, for Allow
@@ -69,7 +71,7 @@ func New(cfg Config) *Pages {
 	}
 	base := cfg.Middleware.BaseURL()
 	p := &Pages{
-		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, portfolios: cfg.Portfolios, partners: cfg.Partners,
+		accounts: cfg.Accounts, oauth: cfg.OAuth, mw: cfg.Middleware, signup: cfg.Signup, portfolios: cfg.Portfolios, partners: cfg.Partners, buying: cfg.Buying,
 		secure: strings.HasPrefix(base, "https://"), crossOrigin: http.NewCrossOriginProtection(),
 		methods: map[string][]string{}, mux: http.NewServeMux(),
 	}
@@ -86,6 +88,7 @@ func Patterns() []string {
 	return []string{
 		account.SignUpPath, "/signin", "/signin/", "/signout", account.VerifyPath, account.ResetPath, account.ForgotPath,
 		"/oauth/authorize", "/account", "/account/", "/passkey.js", brokerage.ProgressPath, referral.LinkPath,
+		checkoutPath, checkoutPath + "/", marketPath,
 	}
 }
 
@@ -147,6 +150,7 @@ func (p *Pages) routes() {
 		p.handleSignedIn("GET "+bulkPath, "account_domains", p.bulk)
 		p.handleSignedIn("POST "+bulkPath, "account_domains", p.changeMany)
 	}
+	p.checkoutRoutes()
 	if p.partners.Links != nil {
 		p.mux.HandleFunc("GET "+referralPath, p.followLink)
 		p.refuseOthers(referralPath, "GET, HEAD")

@@ -74,7 +74,7 @@ func statusOf(c fault.Code) int {
 }
 
 // fieldNames are the labels of fields in forms.
-var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "names": "The list of names", "price": "The price", "amount": "The amount", "message": "The message"}
+var fieldNames = map[string]string{"email": "The e-mail address", "password": "The password", "domain": "The domain name", "names": "The list of names", "price": "The price", "amount": "The amount", "message": "The message", "number": "The card number", "expiry": "The expiry date", "cvc": "The security code"}
 
 // sentences formats a fault for the user.
 func sentences(f *fault.Error) string {
