@@ -11,6 +11,7 @@ import (
 	"github.com/namewharf/namewharf/internal/partnercli"
 	"github.com/namewharf/namewharf/internal/payments"
 	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/payment/checkout"
 	"github.com/namewharf/namewharf/payment/stripe/stripetest"
 	"github.com/namewharf/namewharf/store"
 )
@@ -80,7 +81,7 @@ func TestBuyAtTheMarket(t *testing.T) {
 			}
 		}
 	}
-	if n := s.one(t, `SELECT CAST(COUNT(*) AS TEXT) FROM orders WHERE partner = 'house' AND payment_model = 'service_collected'`); n != "3" {
+	if n := s.one(t, `SELECT CAST(COUNT(*) AS TEXT) FROM orders WHERE partner = '`+checkout.OwnPartner+`' AND payment_model = 'service_collected'`); n != "3" {
 		t.Errorf("%s orders of the built-in partner, want 3", n)
 	}
 	for _, card := range []string{"4242424242424242", "4242 4242", "4000002500003155"} {
