@@ -111,7 +111,6 @@ func (s *testServer) wantPayment(id string, want payment.State) payment.Payment 
 	}
 }
 
-
 func TestCheckout(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *testServer) {
@@ -142,7 +141,7 @@ func TestCheckout(t *testing.T) {
 			t.Errorf("the events are %s", a.body)
 		}
 		s.wantPayment(pay, payment.Captured)
-		if n := s.count(`SELECT CAST(-SUM(cents) AS BIGINT) FROM postings WHERE order_id = $1 AND account = 'commission_accrued'`, order); n != 990 {
+		if n := s.count(`SELECT CAST(SUM(amount_cents) AS BIGINT) FROM commissions WHERE order_id = $1 AND state = 'accrued'`, order); n != 990 {
 			t.Errorf("the partner's commission is %d cents, want 990", n)
 		}
 		s.wantBooks()
@@ -425,7 +424,7 @@ func TestCheckoutReversals(t *testing.T) {
 			if a.text("status") != "REFUNDED" || strings.Count(a.body, `"order.charged_back"`) != 1 {
 				t.Errorf("after %d steps and a chargeback the order is %s", n, a.body)
 			}
-			if n := s.count(`SELECT COALESCE(CAST(SUM(cents) AS BIGINT), 0) FROM postings WHERE order_id = $1 AND account = 'commission_accrued'`, order); n != 0 {
+			if n := s.count(`SELECT COALESCE(CAST(SUM(amount_cents) AS BIGINT), 0) FROM commissions WHERE order_id = $1 AND state <> 'reversed'`, order); n != 0 {
 				t.Errorf("after a chargeback the commission is %d", n)
 			}
 			listed := s.count(`SELECT COUNT(*) FROM listings WHERE domain = $1 AND status = 'listed'`, name)

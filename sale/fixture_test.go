@@ -76,7 +76,8 @@ func claims(ctx context.Context, tx store.Tx, after string, limit int) ([]ledger
 	for i, o := range orders {
 		all[i] = ledger.Claim{
 			Order: o.PublicID, Owner: ledger.Owner{Partner: o.Partner, Environment: o.Environment}, Price: o.Price(),
-			Reversed: o.Status == sale.Refunded || o.Status == sale.Cancelled,
+			Reversed:  o.Status == sale.Refunded || o.Status == sale.Cancelled,
+			Collected: o.PaymentModel == sale.ServiceCollected, Commission: o.CommissionCents,
 		}
 	}
 	return all, err
