@@ -50,7 +50,7 @@ func (s *Settings) Provider() (payment.Provider, error) {
 	case key == "" && webhook == "" && s.APIBase == "":
 		return nil, nil
 	case key == "" || webhook == "":
-		return nil, errors.New("Stripe needs both -stripe-key-file and -stripe-webhook-secret-file")
+		return nil, errors.New("stripe needs both -stripe-key-file and -stripe-webhook-secret-file")
 	}
 	return stripe.New(stripe.Config{Key: key, WebhookSecret: webhook, APIBase: s.APIBase})
 }
