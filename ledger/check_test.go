@@ -42,7 +42,7 @@ func TestCheckFinds(t *testing.T) {
 	t.Parallel()
 	good := func(order string) ledger.Entry { return ledger.Sold(owner, order, money.USD(100), 1500, noon) }
 	claim := func(order string) ledger.Claim {
-		return ledger.Claim{Order: order, Owner: owner, Price: money.USD(100)}
+		return ledger.Claim{Order: order, Owner: owner, Price: money.USD(100), Commission: 15}
 	}
 	for name, c := range map[string]struct {
 		plant  []line
@@ -54,7 +54,7 @@ func TestCheckFinds(t *testing.T) {
 		"nothing in an empty ledger": {},
 		"nothing in a right one": {
 			post: []ledger.Entry{good("ord_1"), good("ord_2")}, refund: []string{"ord_2"},
-			claims: []ledger.Claim{claim("ord_1"), {Order: "ord_2", Owner: owner, Price: money.USD(100), Reversed: true}},
+			claims: []ledger.Claim{claim("ord_1"), {Order: "ord_2", Owner: owner, Price: money.USD(100), Reversed: true, Commission: 15}},
 		},
 		"an entry that does not balance, and its currency": {
 			plant: []line{{"ent_1", "sale", "prt_1", "", "a", 1, 5, 1}, {"ent_1", "sale", "prt_1", "", "b", 2, -4, 1}},
@@ -97,7 +97,7 @@ func TestCheckFinds(t *testing.T) {
 			want: []string{"order ord_1: currency EUR: the postings are not those of its price"},
 		},
 		"a refund without a reversal": {
-			post: []ledger.Entry{good("ord_1")}, claims: []ledger.Claim{{Order: "ord_1", Owner: owner, Price: money.USD(100), Reversed: true}},
+			post: []ledger.Entry{good("ord_1")}, claims: []ledger.Claim{{Order: "ord_1", Owner: owner, Price: money.USD(100), Reversed: true, Commission: 15}},
 			want: []string{"order ord_1: currency USD: the order was given back, but its sale is not reversed"},
 		},
 		"a reversal without a refund": {
@@ -108,7 +108,7 @@ func TestCheckFinds(t *testing.T) {
 			post: []ledger.Entry{good("ord_1"), {Kind: ledger.Refund, Owner: owner, Order: "ord_1", At: noon, Postings: []ledger.Posting{
 				{Account: ledger.PartnerReceivable, Amount: money.USD(-100)}, {Account: ledger.SalesProceeds, Amount: money.USD(100)},
 			}}},
-			claims: []ledger.Claim{{Order: "ord_1", Owner: owner, Price: money.USD(100), Reversed: true}},
+			claims: []ledger.Claim{{Order: "ord_1", Owner: owner, Price: money.USD(100), Reversed: true, Commission: 15}},
 			want:   []string{"order ord_1: currency USD: the reversal is not the opposite of the sale"},
 		},
 	} {

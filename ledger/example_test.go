@@ -46,5 +46,5 @@ func Example() {
 	// Output:
 	// owed: 85.00 USD
 	// owed: 0.00 USD
-	// ledger: 2 entries, 6 postings, 0 orders: 0 violations <nil>
+	// ledger: 2 entries, 6 postings, 0 orders, 0 commissions, 0 payouts, 0 statements: 0 violations <nil>
 }

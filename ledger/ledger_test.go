@@ -319,7 +319,8 @@ func TestRandomHistories(t *testing.T) {
 		report, err := ledger.Check(ctx, db, func(_ context.Context, _ store.Tx, after string, limit int) (all []ledger.Claim, err error) {
 			for _, order := range slices.Sorted(maps.Keys(orders)) {
 				if order > after && len(all) < min(limit, 70) { // some parts
-					all = append(all, ledger.Claim{Order: order, Owner: orders[order].owner, Price: orders[order].price, Reversed: orders[order].reversed})
+					s := orders[order]
+					all = append(all, ledger.Claim{Order: order, Owner: s.owner, Price: s.price, Reversed: s.reversed, Commission: s.rate.Of(s.price).Cents})
 				}
 			}
 			return all, nil

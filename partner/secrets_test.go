@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/namewharf/namewharf/market"
+	"github.com/namewharf/namewharf/partner/admin"
+	"github.com/namewharf/namewharf/partner/credential"
 	"github.com/namewharf/namewharf/partner/signature"
 	"github.com/namewharf/namewharf/seal"
-	"github.com/namewharf/namewharf/store"
-	"github.com/namewharf/namewharf/store/storetest"
 )
 
 // Nothing that is stored, and nothing that is logged, holds a secret.
@@ -38,16 +39,23 @@ func TestSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// A process that lacks the key of a secret fails, and says why in the log alone.
+// Without the key of a stored secret no process starts. A credential that the operator made with another key file is refused, and
+// the log alone says why.
 func TestMissingKey(t *testing.T) {
 	t.Parallel()
-	cfg := store.Config{Dir: t.TempDir()}
-	s := open(t, storetest.Open(t, cfg))
-	other := openSecond(t, s, cfg, func(set *options) {
-		set.Keys = seal.Random()
-	})
-	got := other.want(other.get(root+"/orders"), 500, "internal_error")
-	if strings.Contains(got.body, "sealed") || !strings.Contains(other.log.String(), "the key it was sealed with is not among those given") {
-		t.Errorf("got %s, log %s", got.body, other.log)
+	const reason = "the key it was sealed with is not among those given"
+	s := openSQLite(t)
+	other := seal.Random()
+	if api, err := New(t.Context(), Config{DB: s.db, Market: s.api.cfg.Market, Keys: other}); err == nil {
+		api.Close()
+		t.Error("start without the key: got success")
+	} else if !strings.Contains(err.Error(), reason) {
+		t.Errorf("start without the key: got %v", err)
+	}
+	s.operator = admin.New(s.db, other, s.clock.Now, "test")
+	s.key = s.credential(s.partner.ID, market.Sandbox, strings.Join(credential.Scopes, ","))
+	got := s.want(s.get(root+"/orders"), 500, "internal_error")
+	if strings.Contains(got.body, "sealed") || !strings.Contains(s.log.String(), reason) {
+		t.Errorf("got %s, log %s", got.body, s.log)
 	}
 }
