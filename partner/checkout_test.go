@@ -3,6 +3,7 @@ package partner
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -356,9 +357,7 @@ func TestCheckoutInput(t *testing.T) {
 		{"domain", 7, fault.Validation},
 	} {
 		in := map[string]any{}
-		for k, v := range good {
-			in[k] = v
-		}
+		maps.Copy(in, good)
 		if in[c.field] = c.value; c.value == nil {
 			delete(in, c.field)
 		}

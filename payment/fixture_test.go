@@ -55,7 +55,7 @@ const shopTables = `
 
 func makeShop(t testing.TB, db *store.DB) {
 	t.Helper()
-	for _, query := range strings.Split(shopTables, ";") {
+	for query := range strings.SplitSeq(shopTables, ";") {
 		if err := db.Tx(t.Context(), func(tx store.Tx) error {
 			_, err := tx.Exec(t.Context(), query)
 			return err
