@@ -184,6 +184,10 @@ func (p *dateParser) word(s string) string {
 				return rest
 			}
 		}
+		if m := otherMonths[strings.ToLower(word)]; m != 0 {
+			p.month = m
+			return rest
+		}
 	}
 	if p.clocked && !p.zoned && i <= 4 {
 		if hours, known := zones[strings.ToLower(word)]; known {
@@ -196,6 +200,19 @@ func (p *dateParser) word(s string) string {
 // isMonth reports whether the word, which begins as month m does, is that month: "sept" is, "mayor" is not.
 func isMonth(word string, m int) bool {
 	return len(word) == 3 || strings.EqualFold(word, time.Month(m+1).String()) || strings.EqualFold(word, "sept")
+}
+
+// otherMonths are the names of months in Spanish, Portuguese, French, German and Italian that differ from the English
+// ones, as far as their letters are ASCII.
+var otherMonths = map[string]time.Month{
+	"ene": 1, "enero": 1, "janeiro": 1, "janv": 1, "janvier": 1, "januar": 1, "gen": 1, "gennaio": 1,
+	"febrero": 2, "fev": 2, "fevereiro": 2, "februar": 2, "febbraio": 2,
+	"marzo": 3, "mars": 3, "abr": 4, "abril": 4, "avr": 4, "avril": 4, "aprile": 4,
+	"mayo": 5, "mai": 5, "maio": 5, "mag": 5, "maggio": 5, "junio": 6, "junho": 6, "juin": 6, "juni": 6, "giu": 6, "giugno": 6,
+	"julio": 7, "julho": 7, "juil": 7, "juillet": 7, "juli": 7, "lug": 7, "luglio": 7, "ago": 8, "agosto": 8,
+	"septiembre": 9, "setiembre": 9, "set": 9, "setembro": 9, "septembre": 9, "settembre": 9,
+	"octubre": 10, "out": 10, "outubro": 10, "octobre": 10, "okt": 10, "oktober": 10, "ott": 10, "ottobre": 10,
+	"noviembre": 11, "novembro": 11, "novembre": 11, "dic": 12, "diciembre": 12, "dez": 12, "dezembro": 12, "dezember": 12, "dicembre": 12,
 }
 
 // result puts the numbers in their places.

@@ -34,6 +34,7 @@ const (
 	fieldRegistrantName
 	fieldRegistrantOrg
 	fieldRegistrantCountry
+	fieldSkip // of no interest, and no value of the heading above
 )
 
 var fieldNames = map[string]field{
@@ -42,7 +43,7 @@ var fieldNames = map[string]field{
 	"registrarid": fieldRegistrarID, "registrarurl": fieldRegistrarURL, "abuseemail": fieldAbuseEmail,
 	"abusephone": fieldAbusePhone, "whoisserver": fieldWhoisServer, "status": fieldStatus, "dnssec": fieldDNSSEC,
 	"ds": fieldDS, "registrantname": fieldRegistrantName, "registrantorg": fieldRegistrantOrg,
-	"registrantcountry": fieldRegistrantCountry,
+	"registrantcountry": fieldRegistrantCountry, "skip": fieldSkip,
 }
 
 // A section is the part of a reply that a line belongs to.

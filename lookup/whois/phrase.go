@@ -16,6 +16,8 @@ type phrase struct {
 	within  []string // between and behind the *s, in this order somewhere in the line; folded
 	named   bool     // has {name}
 	open    bool     // ends in *
+
+	borrowed bool // of a list that the registry uses
 }
 
 func newPhrase(v Verdict, text string) phrase {
@@ -59,58 +61,120 @@ func (p phrase) match(line string, n names) bool {
 }
 
 // names are the spellings of the name asked for.
-type names struct{ ascii, unicode, suffix string }
+type names struct {
+	ascii, unicode string
+	label          string // what is before the first dot, in A-label form
+	suffix         string // the top-level domain, with a dot in front
+}
 
 func newNames(n fqdn.Name) names {
-	return names{ascii: n.String(), unicode: n.Unicode(), suffix: "." + n.TLD()}
+	label, _, _ := strings.Cut(n.String(), ".")
+	return names{ascii: n.String(), unicode: n.Unicode(), label: label, suffix: "." + n.TLD()}
 }
 
 // rank orders the verdicts: the lowest that any line says wins.
 var rank = map[Verdict]int{Throttled: 1, Denied: 2, Invalid: 3, Reserved: 4, Free: 5, Registered: 6, Unknown: 7}
 
 // judge looks for phrases in a reply without registration data. It returns the strongest verdict of any line, and
-// the text from the deciding line on. What only the words of a short reply say counts where nothing else does, but for
-// throttling: a free name is never taken from a reply that may be a refusal for load.
-func (r *registry) judge(text string, n names) (Verdict, string) {
-	verdict, from, weak := Unknown, "", Unknown
-	short := isShort(text)
-	buf := make([]byte, 0, 256)
+// the text from the deciding line on. What only the words of a line hint at counts where nothing else does (hinted), but
+// for throttling in a short reply: a free name is never taken from a reply that may be a refusal for load.
+func (r *registry) judge(text string, n names) (v Verdict, from string, hinted bool) {
+	j := judgement{reg: r, names: n, short: isShort(text), verdict: Unknown, weak: Unknown}
 	for rest := text; rest != ""; {
 		here := rest
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
-		if len(line) > 1024 {
-			continue // prose
-		}
-		buf = fold(buf, line)
-		folded := bare(string(buf))
-		if folded == "" {
-			continue
-		}
-		v := r.line(folded, n)
-		if v == Unknown && short {
-			if v = r.short.first(folded, n); v != Throttled && v != Unknown {
-				weak, v = v, Unknown
-			}
-		}
-		if v == Free && n.other(folded) {
-			v = Unknown
-		}
-		if rank[v] < rank[verdict] {
-			verdict, from = v, here
+		if len(line) <= 1024 { // longer ones are prose
+			j.line(line, here)
 		}
 	}
-	if verdict == Unknown {
-		verdict = weak
+	if j.verdict == Unknown {
+		return j.weak, j.weakFrom, true
 	}
-	return verdict, from
+	return j.verdict, j.from, false
 }
 
-// line is the verdict of one folded and bared line: the registry's own phrases decide before the general ones.
+// A judgement is what the lines of a reply said so far.
+type judgement struct {
+	reg   *registry
+	names names
+	short bool
+
+	verdict  Verdict
+	from     string // the text from the line on that said so
+	weak     Verdict
+	weakFrom string
+
+	heading string // the line above, folded, if it is a label without a value
+	indent  int    // of that line
+	buf     []byte
+}
+
+// line takes a line; here is the text from it on. What is indented below a heading is a value: it counts together with
+// the heading ("Domain Status:" above "Available"), and cannot by itself say that the name is free.
+func (j *judgement) line(line, here string) {
+	j.buf = fold(j.buf, line)
+	folded := bare(string(j.buf))
+	if folded == "" {
+		return
+	}
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	heading, above := j.heading, j.indent
+	j.heading, j.indent = "", indent
+	if strings.HasSuffix(folded, ":") {
+		j.heading = folded
+	}
+	v := Unknown
+	if heading != "" {
+		v = j.reg.line(heading+" "+folded, j.names)
+	}
+	if v == Unknown {
+		if v = j.reg.line(folded, j.names); v == Free && heading != "" && indent > above {
+			v = Unknown
+		}
+	}
+	terms := v == Unknown && isTerms(folded)
+	if v == Unknown && j.short && !terms {
+		if v = j.reg.short.first(folded, j.names); v != Throttled && v != Unknown {
+			j.hint(v, here)
+			v = Unknown
+		}
+	}
+	if v == Unknown && !terms {
+		j.hint(j.reg.hints.first(folded, j.names), here)
+	}
+	if v == Free && j.names.other(folded) {
+		v = Unknown
+	}
+	if rank[v] < rank[j.verdict] {
+		j.verdict, j.from = v, here
+	}
+}
+
+// isTerms reports whether the line is of the terms of use, which speak of limits, refusals and blocked addresses.
+func isTerms(folded string) bool {
+	for _, words := range [...]string{"terms of use", "terms and conditions", "you agree", "by submitting", "you may not", "not authorized to access or query"} {
+		if strings.Contains(folded, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// hint notes a verdict that counts where no line says more.
+func (j *judgement) hint(v Verdict, here string) {
+	if rank[v] < rank[j.weak] {
+		j.weak, j.weakFrom = v, here
+	}
+}
+
+// line is the verdict of one folded and bared line: the registry's own phrases decide before the general ones, and
+// all of them before the strong forms.
 func (r *registry) line(folded string, n names) Verdict {
 	if v := r.phrases.first(folded, n); v != Unknown {
 		return v
 	}
+	whole := folded
 	if rest, ok := strings.CutPrefix(strings.TrimLeft(folded, "0123456789"), ": "); ok {
 		folded = rest // "-3: ..."
 	}
@@ -118,7 +182,13 @@ func (r *registry) line(folded string, n names) Verdict {
 	if folded == "" {
 		return Unknown
 	}
-	return r.refusals.first(folded, n)
+	if v := r.refusals.first(folded, n); v != Unknown {
+		return v
+	}
+	if r.strong.match(whole, n) {
+		return Free
+	}
+	return Unknown
 }
 
 // phrases are phrases by their first byte, or 0 for those that begin with {name} or *. Within one first byte they have

@@ -16,10 +16,14 @@ var registriesText string
 type registry struct {
 	query      string
 	monthFirst bool
-	own        []phrase        // its own, and those of the lists that it uses
-	phrases    phrases         // the same, and the generic ones where none of them is about free names
-	refusals   phrases         // for lines that are no phrase of its own
-	short      phrases         // for short replies, likewise
+	own        []phrase // its own, and those of the lists that it uses
+	phrases    phrases  // the same, and the generic ones where none of them is about free names
+	refusals   phrases  // for lines that are no phrase of its own
+	short      phrases  // for short replies, likewise
+	hints      phrases  // for lines that nothing else decides
+	strong     *strongForms
+	sources    []string        // where its phrases are documented
+	zoneLines  bool            // "name host" is a delegation
 	ignored    map[string]bool // labels
 	headings   map[string]bool // labels
 }
@@ -28,6 +32,7 @@ type registry struct {
 type registries struct {
 	suffix, server map[string]*registry
 	other          *registry // of suffixes that no paragraph names
+	states         phrases   // what values of a status say
 }
 
 // of is the registry of the suffix: its own paragraph, or that of the suffix's top-level domain, or the generic one.
@@ -55,6 +60,7 @@ var tables = sync.OnceValue(func() *registries {
 func readRegistries(text string) (*registries, error) {
 	t := &registries{suffix: map[string]*registry{}, server: map[string]*registry{}}
 	lists := map[string][]phrase{}
+	strong := newStrongForms()
 	var reg *registry
 	list := ""
 	finish := func() {
@@ -78,7 +84,11 @@ func readRegistries(text string) (*registries, error) {
 		if word == "list" {
 			list = rest
 		}
-		if err := t.directive(reg, lists, word, strings.TrimSpace(rest)); err != nil {
+		err := strong.directive(word, rest)
+		if err == errNotStrong {
+			err = t.directive(reg, lists, word, strings.TrimSpace(rest))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 	}
@@ -89,9 +99,10 @@ func readRegistries(text string) (*registries, error) {
 		}
 	}
 	t.other = &registry{query: "{name}"}
-	refusals, short := index(lists["refusals"], lists["reserves"]), index(lists["short"])
+	t.states = index(lists["states"])
+	refusals, short, hints := index(lists["refusals"], lists["reserves"]), index(lists["short"]), index(lists["hints"])
 	for _, r := range t.all() {
-		r.refusals, r.short = refusals, short
+		r.refusals, r.short, r.hints, r.strong = refusals, short, hints, strong
 		if r.has(Free) {
 			r.phrases = index(r.own)
 		} else {
@@ -119,6 +130,10 @@ func (t *registries) directive(reg *registry, lists map[string][]phrase, word, r
 	}
 	switch word {
 	case "list":
+	case "source":
+		reg.sources = append(reg.sources, strings.Fields(rest)...)
+	case "zonelines":
+		reg.zoneLines = rest == "yes"
 	case "suffix":
 		return claim(t.suffix, reg, rest)
 	case "server":
@@ -141,7 +156,10 @@ func (t *registries) directive(reg *registry, lists map[string][]phrase, word, r
 		if len(lists[rest]) == 0 {
 			return fmt.Errorf("no list %q above", rest)
 		}
-		reg.own = append(reg.own, lists[rest]...)
+		for _, p := range lists[rest] {
+			p.borrowed = true
+			reg.own = append(reg.own, p)
+		}
 	default:
 		verdict, known := map[string]Verdict{
 			"free": Free, "taken": Registered, "reserved": Reserved,

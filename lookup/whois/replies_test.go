@@ -10,53 +10,79 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 )
 
-// TestReplies reads testdata/replies.txt.
-func TestReplies(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("testdata/replies.txt")
+// A replyCase is a reply written by hand and what is to be read from it.
+type replyCase struct {
+	suffix, name fqdn.Name
+	verdict      Verdict
+	title        string
+	want         map[string]string // by the words of testdata/replies.txt
+	body         []byte
+}
+
+// readReplies reads the cases of a file of testdata.
+func readReplies(t *testing.T, file string) []replyCase {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := strings.Split(string(text), "\n== ")[1:]
-	if len(cases) < 40 {
-		t.Fatalf("only %d cases", len(cases))
-	}
-	for _, c := range cases {
+	var cases []replyCase
+	for _, c := range strings.Split(string(text), "\n== ")[1:] {
 		head, rest, _ := strings.Cut(c, "\n")
 		spec, title, ok := strings.Cut(head, ": ")
 		words := strings.Fields(spec)
 		if !ok || len(words) != 3 {
-			t.Fatalf("bad head %q", head)
+			t.Fatalf("%s: bad head %q", file, head)
 		}
 		expected, reply, ok := strings.Cut("\n"+rest, "\n--\n")
 		if !ok {
-			t.Fatalf("%q has no reply", head)
+			t.Fatalf("%s: %q has no reply", file, head)
 		}
-		t.Run(words[1]+" "+title, func(t *testing.T) {
-			t.Parallel()
-			r := Parse(fqdn.MustParse(words[0]), fqdn.MustParse(words[1]), []byte(strings.ReplaceAll(reply, "\n", "\r\n")))
-			if string(r.Verdict) != words[2] {
-				t.Fatalf("verdict %s (%s), want %s", r.Verdict, r.Reason, words[2])
+		r := replyCase{
+			suffix: fqdn.MustParse(words[0]), name: fqdn.MustParse(words[1]), verdict: Verdict(words[2]), title: title,
+			want: map[string]string{}, body: []byte(strings.ReplaceAll(reply, "\n", "\r\n")),
+		}
+		for line := range strings.SplitSeq(strings.TrimSpace(expected), "\n") {
+			if key, value, _ := strings.Cut(line, " "); key != "" {
+				r.want[key] = strings.TrimPrefix(value, "-")
 			}
-			if r.Reason == "" {
-				t.Error("no reason")
-			}
-			want := map[string]string{}
-			for line := range strings.SplitSeq(strings.TrimSpace(expected), "\n") {
-				key, value, _ := strings.Cut(line, " ")
-				want[key] = strings.TrimPrefix(value, "-")
-			}
-			for key, got := range summary(r) {
-				if got != want[key] {
-					t.Errorf("%s: got %q, want %q", key, got, want[key])
+		}
+		cases = append(cases, r)
+	}
+	return cases
+}
+
+// TestReplies reads the replies of testdata.
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	for file, least := range map[string]int{"replies.txt": 40, "published.txt": 150} {
+		cases := readReplies(t, file)
+		if len(cases) < least {
+			t.Fatalf("%s: only %d cases", file, len(cases))
+		}
+		for _, c := range cases {
+			t.Run(c.name.String()+" "+c.title, func(t *testing.T) {
+				t.Parallel()
+				r := Parse(c.suffix, c.name, c.body)
+				if r.Verdict != c.verdict {
+					t.Fatalf("verdict %s (%s), want %s", r.Verdict, r.Reason, c.verdict)
 				}
-				delete(want, key)
-			}
-			delete(want, "")
-			if len(want) > 0 {
-				t.Errorf("unknown expectations %v", want)
-			}
-		})
+				if r.Reason == "" {
+					t.Error("no reason")
+				}
+				got := summary(r)
+				for key, value := range got {
+					if value != c.want[key] {
+						t.Errorf("%s: got %q, want %q", key, value, c.want[key])
+					}
+				}
+				for key := range c.want {
+					if _, known := got[key]; !known {
+						t.Errorf("unknown expectation %q", key)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package whois
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/namewharf/namewharf/fqdn"
@@ -24,6 +25,9 @@ type scanner struct {
 	name  fqdn.Name
 	rec   record.Record
 	about about
+	state Verdict // what the statuses say: Reserved, Registered, Free; otherwise Unknown
+
+	lines, stateLine int // lines with text so far, and the one of the last status
 
 	in      section
 	pending field // what bare lines carry
@@ -31,11 +35,14 @@ type scanner struct {
 	filled  bool  // the section has had a line
 	deep    bool  // ... and that was indented below its heading
 	fresh   bool  // the last line was blank: an object may begin
+	person  bool  // the section is about a person
+	persons bool  // a section about a person had a line
+	resume  bool  // the last line was blank and ended a section of nameservers
 	label   []byte
 }
 
 func newScanner(reg *registry, name fqdn.Name) *scanner {
-	return &scanner{words: vocabulary(), reg: reg, name: name, fresh: true, label: make([]byte, 0, 96)}
+	return &scanner{words: vocabulary(), reg: reg, name: name, state: Unknown, fresh: true, label: make([]byte, 0, 96)}
 }
 
 // hasData reports whether the reply describes a registration: it names a registrar, a date or a nameserver. A lone
@@ -44,6 +51,22 @@ func (s *scanner) hasData() bool {
 	r := &s.rec
 	return r.Registrar.Name != "" || len(r.Nameservers) > 0 || !r.Created.IsZero() || !r.Expires.IsZero() ||
 		(!r.Updated.IsZero() && s.about == aboutName)
+}
+
+// stated reports whether the reply gives the name a status that a free one does not have. A status that we do not know
+// counts unless the reply ends with it: it may be cut short there.
+func (s *scanner) stated() bool {
+	return len(s.rec.Status) > 0 && s.state != Free && (s.state != Unknown || s.stateLine < s.lines)
+}
+
+// delegated reports whether the reply names a registrar or a nameserver.
+func (s *scanner) delegated() bool { return s.rec.Registrar.Name != "" || len(s.rec.Nameservers) > 0 }
+
+// held reports whether the reply speaks of a holder or another contact, or has a status of a registered name. What it
+// says beside that may be their own words.
+func (s *scanner) held() bool {
+	r := &s.rec.Registrant
+	return s.state == Registered || s.persons || r.Name != "" || r.Organization != "" || r.Country != "" || len(s.rec.Redacted) > 0
 }
 
 func (s *scanner) scan(text string) {
@@ -60,6 +83,7 @@ func (s *scanner) line(raw string) {
 		s.blank()
 		return
 	}
+	s.lines++
 	if c := line[0]; c == '%' || c == '#' || c == '>' || ruler(line) {
 		s.comment(line)
 		return
@@ -77,8 +101,30 @@ func (s *scanner) line(raw string) {
 			return
 		}
 	}
+	if s.reg.zoneLines && s.zoneLine(line) {
+		s.fresh = false
+		return
+	}
 	s.bare(strings.Trim(line, " \t"), indent)
 	s.fresh = false
+}
+
+// zoneLine takes a line of the name, or its first label, and a nameserver: "example ns1.example.net".
+func (s *scanner) zoneLine(line string) bool {
+	words := strings.Fields(line)
+	if len(words) == 0 || len(words) > 2 {
+		return false
+	}
+	label, _, _ := strings.Cut(s.name.String(), ".")
+	if !strings.EqualFold(words[0], label) && !strings.EqualFold(words[0], s.name.String()) {
+		return false
+	}
+	s.about = aboutName
+	if len(words) == 2 {
+		return s.putHost(strings.TrimSuffix(words[1], ".")) >= 0
+	}
+	s.state = Registered // it is listed, without a delegation
+	return true
 }
 
 // comment opens a section where a comment is a heading, "% Registrar:".
@@ -103,16 +149,18 @@ func (s *scanner) labelled(value string, indent int) bool {
 		return s.heading(indent)
 	}
 	f := s.words.find(s.in, s.label)
-	if f == fieldNone || s.reg.ignored[string(s.label)] {
+	if f == fieldNone || f == fieldSkip || s.reg.ignored[string(s.label)] {
 		return f != fieldNone
 	}
 	if f == fieldRegistrar && s.fresh && s.rec.Registrar.Name != "" {
 		s.enter(sectionRegistrar, fieldNone, indent) // an object that describes the registrar itself
 	}
 	s.touch(indent)
-	s.pending = fieldNone
-	if f == fieldNameserver {
+	switch {
+	case f == fieldNameserver:
 		s.pending = f // more may follow on lines of their own
+	case f != fieldAddress:
+		s.pending = fieldNone
 	}
 	s.put(f, value)
 	return true
@@ -180,6 +228,10 @@ func (s *scanner) bare(line string, indent int) {
 			return
 		}
 	}
+	if s.pending == fieldNone && s.resume && isHostLine(line) {
+		s.enter(sectionNameservers, fieldNameserver, indent)
+	}
+	s.resume = false
 	if s.pending == fieldNone {
 		if s.in != sectionTop {
 			s.touch(indent)
@@ -227,6 +279,35 @@ func (s *scanner) title(line string, indent int) bool {
 
 func (s *scanner) enter(in section, pending field, indent int) {
 	s.in, s.pending, s.indent, s.filled, s.deep = in, pending, indent, false, false
+	s.person = in == sectionRegistrant || in == sectionOther && isPerson(s.label)
+	s.resume = false
+}
+
+// isPerson reports whether the heading of a section is about a person.
+func isPerson(label []byte) bool {
+	for _, word := range [...]string{"contact", "person", "admin", "tech", "billing", "nic-h", "onsite", "responsible", "contacto"} {
+		if bytes.Contains(label, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHostLine reports whether the line is a host name with any addresses behind it.
+func isHostLine(line string) bool {
+	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t,()[]", r) })
+	for i, w := range words {
+		w = strings.TrimSuffix(w, ".")
+		if i == 0 {
+			n, err := fqdn.Parse(w)
+			if err != nil || n.Dots() < 2 {
+				return false
+			}
+		} else if w == "" || !isAddress(w) {
+			return false
+		}
+	}
+	return len(words) > 0
 }
 
 func (s *scanner) leave() { s.enter(sectionTop, fieldNone, 0) }
@@ -236,13 +317,18 @@ func (s *scanner) touch(indent int) {
 	if !s.filled {
 		s.filled, s.deep = true, indent > s.indent
 	}
+	s.persons = s.persons || s.person
 }
 
 // blank ends a section that has had a line.
 func (s *scanner) blank() {
 	s.fresh = true
 	if s.filled {
+		again := s.in == sectionNameservers || s.pending == fieldNameserver
 		s.leave()
+		s.resume = again
+	} else {
+		s.resume = false
 	}
 }
 
@@ -254,6 +340,9 @@ func split(line string) (label, value string, ok bool) {
 		}
 	}
 	i := strings.IndexByte(line, ':')
+	if j := strings.Index(line, "...."); j > 0 && j < maxHeading && (i < 0 || i < j || strings.Trim(line[j:i], ". ") != "") {
+		return line[:j], strings.Trim(line[j:], ". \t"), true // "label.......... value"
+	}
 	if i <= 0 || i > 160 || strings.HasPrefix(line[i:], "://") {
 		return "", "", false
 	}

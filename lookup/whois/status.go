@@ -29,6 +29,7 @@ func (s *scanner) putStatus(value string) {
 		s.putDate(&s.rec.Expires, value)
 		value = value[:2]
 	}
+	s.stateOf(value)
 	for part := range strings.SplitSeq(value, ",") {
 		part = strings.Trim(part, " \t")
 		if i := strings.Index(part, "http"); i > 0 {
@@ -81,4 +82,18 @@ func code(status string) string {
 		return c
 	}
 	return tidy(status)
+}
+
+// stateOf notes what a status says of the name: that it is reserved, else that it is registered, else that it is free.
+func (s *scanner) stateOf(value string) {
+	s.stateLine = s.lines
+	var array [96]byte
+	folded := bare(string(fold(array[:0], cut(value, 256))))
+	if folded == "" {
+		return
+	}
+	switch v := tables().states.first(folded, names{}); {
+	case v == Reserved, v == Registered && s.state != Reserved, v == Free && s.state == Unknown:
+		s.state = v
+	}
 }

@@ -33,9 +33,10 @@ func (s *scanner) put(f field, value string) {
 			s.putAddress(len(r.Nameservers)-1, word)
 		}
 	case fieldRegistrar:
-		name, url := registrarName(value)
+		name, url, id := registrarName(value)
 		s.putText(&r.Registrar.Name, "registrar.name", name)
 		s.putText(&r.Registrar.URL, "registrar.url", url)
+		s.putText(&r.Registrar.IANAID, "registrar.iana_id", id)
 	case fieldRegistrarID:
 		if strings.Trim(value, "0123456789") == "" {
 			s.putText(&r.Registrar.IANAID, "registrar.iana_id", value)
@@ -207,29 +208,58 @@ func (s *scanner) putCountry(value string) {
 
 func isLetter(c byte) bool { c |= 0x20; return 'a' <= c && c <= 'z' }
 
-// registrarName drops the registry's own marks around a registrar's name, "[Tag = X]", "[ ID = x ]" and "(R1-LROR)", and gives back
-// a link in brackets.
-func registrarName(value string) (name, url string) {
-	for _, mark := range [...]string{" [Tag =", " [ ID ="} {
-		if i := strings.Index(value, mark); i >= 0 {
-			value = value[:i]
-		}
+// registrarName parts a registrar's name from what registries put behind it: "[Tag = X]", "[ ID = x ]", the registry's
+// own handle, "(R1-LROR)" or "R5-ASIA (292)", and a link in brackets. It gives back the link, and the number in brackets
+// that follows a handle, which is IANA's id.
+func registrarName(value string) (name, url, id string) {
+	value = strings.TrimRight(value, " \t")
+	if i := strings.LastIndexByte(value, '['); i > 0 && strings.HasSuffix(value, "]") && strings.Contains(value[i:], "=") {
+		value = strings.TrimRight(value[:i], " \t")
 	}
 	if i := strings.LastIndexByte(value, '('); i > 0 && strings.HasSuffix(value, ")") {
-		inside := strings.Trim(value[i+1:len(value)-1], " ")
-		link := hasPrefixFold(inside, "http://") || hasPrefixFold(inside, "https://") || hasPrefixFold(inside, "www.")
-		if link {
-			url = inside
-		}
-		if link || (hasPrefixFold(inside, "r") && strings.Contains(inside, "-LR")) {
-			value = value[:i]
+		inside, before := strings.Trim(value[i+1:len(value)-1], " "), strings.TrimRight(value[:i], " \t")
+		switch {
+		case hasPrefixFold(inside, "http://") || hasPrefixFold(inside, "https://") || hasPrefixFold(inside, "www."):
+			value, url = before, inside
+		case isHandle(inside):
+			value = before
+		case inside != "" && strings.Trim(inside, "0123456789") == "":
+			if rest, ok := cutHandle(before); ok {
+				value, id = rest, inside
+			}
 		}
 	}
-	value = strings.TrimRight(value, " \t")
-	if strings.EqualFold(value, "none") || strings.EqualFold(value, "n/a") || hasPrefixFold(value, "no registrar listed") {
-		return "", ""
+	if rest, ok := cutHandle(value); ok {
+		value = rest
 	}
-	return value, url
+	switch {
+	case value == "-", strings.EqualFold(value, "none"), strings.EqualFold(value, "n/a"), hasPrefixFold(value, "no registrar listed"):
+		return "", "", ""
+	}
+	return value, url, id
+}
+
+// cutHandle drops a handle that is the last word.
+func cutHandle(value string) (rest string, ok bool) {
+	i := strings.LastIndexAny(value, " \t")
+	if i <= 0 || !isHandle(value[i+1:]) {
+		return value, false
+	}
+	return strings.TrimRight(value[:i], " \t"), true
+}
+
+// isHandle reports whether the word is a registry's handle of a registrar: "R84-AFIN", "R1733-PRO", "1011-LRMS".
+func isHandle(word string) bool {
+	number, registry, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "R"), "r"), "-")
+	if !ok || len(number) == 0 || len(number) > 6 || strings.Trim(number, "0123456789") != "" || len(registry) < 2 || len(registry) > 12 {
+		return false
+	}
+	for i := range len(registry) {
+		if c := registry[i]; !isLetter(c) || 'a' <= c && c <= 'z' {
+			return false
+		}
+	}
+	return true
 }
 
 // referral is the host that a reply points to; empty where it is no host name.

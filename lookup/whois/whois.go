@@ -59,7 +59,8 @@ const maxBody = 256 << 10
 // bytes and reads the first 256 KiB of them.
 //
 // A name is [Free] only if a line of the reply is a free phrase of the suffix's registry (of the generic list where
-// the registry has none), the reply names no registrar, date or nameserver, and it is not about another name.
+// the registry has none) or repeats the name in a strong form, the reply names no registrar, date, nameserver or holder
+// and no status that only registered names have, and it is not about another name.
 func Parse(suffix, name fqdn.Name, body []byte) Reply {
 	text := clean(body[:min(len(body), maxBody)])
 	reg := tables().of(suffix)
@@ -69,7 +70,10 @@ func Parse(suffix, name fqdn.Name, body []byte) Reply {
 	reply := Reply{Referral: s.rec.RegistrarWHOIS}
 	said, line := Unknown, ""
 	if !s.hasData() {
-		said, line = reg.judge(text, newNames(name))
+		var hinted bool
+		if said, line, hinted = reg.judge(text, newNames(name)); hinted && s.about == aboutName && s.state == Registered {
+			said = Unknown // the words are of something else
+		}
 	}
 	switch {
 	case said == Throttled:
@@ -81,11 +85,13 @@ func Parse(suffix, name fqdn.Name, body []byte) Reply {
 		reply.Verdict, reply.Reason = Unknown, "the WHOIS reply is about another name"
 	case said == Invalid:
 		reply.Verdict, reply.Reason = Invalid, "the registry says that it cannot have such a name"
-	case said == Reserved:
+	case said == Reserved, s.state == Reserved && !s.delegated():
 		reply.Verdict, reply.Reason = Reserved, "the registry says that the name is reserved"
+	case said == Free && s.held():
+		reply.Verdict, reply.Reason = Unknown, "the WHOIS reply says that the name is free, and names a holder"
 	case said == Free:
 		reply.Verdict, reply.Reason = Free, "the registry says that the name is not registered"
-	case s.hasData(), said == Registered, s.about == aboutName && len(s.rec.Status) > 0:
+	case s.hasData(), said == Registered, s.state == Registered, s.about == aboutName && s.stated():
 		reply.Verdict, reply.Reason = Registered, "the registry describes a registration"
 		reply.Record = s.rec
 		reply.Record.Domain = name
