@@ -65,6 +65,7 @@ type names struct {
 	ascii, unicode string
 	label          string // what is before the first dot, in A-label form
 	suffix         string // the top-level domain, with a dot in front
+	beside         bool   // the reply names it in a line of its own
 }
 
 func newNames(n fqdn.Name) names {
@@ -188,6 +189,9 @@ func (r *registry) line(folded string, n names) Verdict {
 	if r.strong.match(whole, n) {
 		return Free
 	}
+	if n.beside {
+		return r.beside.first(whole, n)
+	}
 	return Unknown
 }
 
@@ -265,6 +269,9 @@ func bare(s string) string {
 func wait(text string) time.Duration {
 	fields := strings.FieldsFunc(cut(text, 1024), func(r rune) bool { return strings.ContainsRune(" \t\n,.;:()", r) })
 	for i, f := range fields {
+		if d, err := time.ParseDuration(strings.ToLower(f)); err == nil && d > 0 {
+			return min(d, 24*time.Hour) // 24h0m0s
+		}
 		digits := strings.TrimRight(f, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 		unit := f[len(digits):]
 		if unit == "" && i+1 < len(fields) {

@@ -21,6 +21,7 @@ type registry struct {
 	refusals   phrases  // for lines that are no phrase of its own
 	short      phrases  // for short replies, likewise
 	hints      phrases  // for lines that nothing else decides
+	beside     phrases  // for replies that name the name in a line of its own
 	strong     *strongForms
 	sources    []string        // where its phrases are documented
 	zoneLines  bool            // "name host" is a delegation
@@ -100,9 +101,10 @@ func readRegistries(text string) (*registries, error) {
 	}
 	t.other = &registry{query: "{name}"}
 	t.states = index(lists["states"])
-	refusals, short, hints := index(lists["refusals"], lists["reserves"]), index(lists["short"]), index(lists["hints"])
+	refusals, short := index(lists["refusals"], lists["reserves"]), index(lists["short"])
+	hints, beside := index(lists["hints"]), index(lists["beside"])
 	for _, r := range t.all() {
-		r.refusals, r.short, r.hints, r.strong = refusals, short, hints, strong
+		r.refusals, r.short, r.hints, r.beside, r.strong = refusals, short, hints, beside, strong
 		if r.has(Free) {
 			r.phrases = index(r.own)
 		} else {

@@ -70,8 +70,10 @@ func Parse(suffix, name fqdn.Name, body []byte) Reply {
 	reply := Reply{Referral: s.rec.RegistrarWHOIS}
 	said, line := Unknown, ""
 	if !s.hasData() {
+		n := newNames(name)
+		n.beside = s.about == aboutName
 		var hinted bool
-		if said, line, hinted = reg.judge(text, newNames(name)); hinted && s.about == aboutName && s.state == Registered {
+		if said, line, hinted = reg.judge(text, n); hinted && s.about == aboutName && s.state == Registered {
 			said = Unknown // the words are of something else
 		}
 	}

@@ -105,6 +105,7 @@ func TestWait(t *testing.T) {
 		"Still in grace period, wait 7777777 seconds":     24 * time.Hour,
 		"blocked for 3h":                                  3 * time.Hour,
 		"blocked for 48 hours":                            24 * time.Hour,
+		"Rate limit exceeded. Try again after: 1h30m0s":   90 * time.Minute,
 		"request limit exceeded for 127.0.0.1":            0,
 		"Maximum queries per hour reached (100)":          0,
 		"only 1 request per second allowed, wait 0 s":     0,
