@@ -20,10 +20,11 @@ var connects = map[string][]string{
 
 // trusted are the files outside egress that connect, and why only the operator says where to.
 var trusted = map[string]string{
-	"lookup/dns.go":       "the resolvers of this machine",
-	"account/account.go":  "the OpenID providers of the configuration",
-	"account/upstream.go": "the OpenID providers of the configuration",
-	"account/smtp.go":     "the mail server of the configuration",
+	"lookup/zone/fetch.go": "the CZDS of the configuration, and where it says that its zones are",
+	"lookup/dns.go":        "the resolvers of this machine",
+	"account/account.go":   "the OpenID providers of the configuration",
+	"account/upstream.go":  "the OpenID providers of the configuration",
+	"account/smtp.go":      "the mail server of the configuration",
 
 	"payment/stripe/client.go": "Stripe, or who the configuration names in its place",
 }
