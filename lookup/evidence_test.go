@@ -3,8 +3,10 @@ package lookup_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -293,9 +295,50 @@ func TestDNSOnlyForSearches(t *testing.T) {
 }
 
 // zone has one name.
-type zone struct{ name string }
+// A zone of .com has one name, and takes down what it is told.
+type zone struct {
+	name   string
+	learnt *learnt
+}
 
-func (z zone) Has(n fqdn.Name) (present, loaded bool) { return n.String() == z.name, n.TLD() == "com" }
+type learnt struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+var zoneDate = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+
+func (z zone) Look(n fqdn.Name) (present, loaded bool, date time.Time) {
+	return n.String() == z.name, n.TLD() == "com", zoneDate
+}
+
+func (z zone) Learn(n fqdn.Name, registered bool) {
+	if z.learnt != nil {
+		z.learnt.mu.Lock()
+		defer z.learnt.mu.Unlock()
+		z.learnt.names[n.String()] = registered
+	}
+}
+
+// TestZoneLearns shows which outcomes the zone index is told of: what a registry said, and nothing else.
+func TestZoneLearns(t *testing.T) {
+	t.Parallel()
+	free, _ := serveRDAP(t, reply(404, rdapJSON, `{}`))
+	taken, _ := serveRDAP(t, reply(200, rdapJSON, `{"objectClassName":"domain","ldhName":"b.net"}`))
+	broken, _ := serveRDAP(t, reply(500, "", ""))
+	told := &learnt{names: map[string]bool{}}
+	s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {free}, "net": {taken}, "org": {broken}}}, func(cfg *lookup.Config) { cfg.Zone = zone{"a.com", told} })
+	for _, name := range []string{"a.com", "b.com", "b.net", "b.org"} {
+		verdict(s, name)
+	}
+	if want := map[string]bool{"b.com": false, "b.net": true}; !maps.Equal(told.names, want) {
+		t.Errorf("told of %v, want %v", told.names, want)
+	}
+	look(t, s, "a.com") // the registry is asked, and does not have it any more
+	if registered, ok := told.names["a.com"]; registered || !ok {
+		t.Errorf("after a look-up: told of %v", told.names)
+	}
+}
 
 func TestZoneEvidence(t *testing.T) {
 	t.Parallel()
@@ -312,7 +355,7 @@ func TestZoneEvidence(t *testing.T) {
 		{"a miss is likely when the registry fails", "b.com", broken, lookup.LikelyAvailable, lookup.ByZone, "rdap 500, zone miss"},
 		{"a zone that is not loaded says nothing", "b.org", broken, lookup.Unknown, lookup.ByNone, "rdap 500"},
 	} {
-		s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {c.base}, "org": {c.base}}}, func(cfg *lookup.Config) { cfg.Zone = zone{"a.com"} })
+		s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {c.base}, "org": {c.base}}}, func(cfg *lookup.Config) { cfg.Zone = zone{name: "a.com"} })
 		if v := verdict(s, c.name); v.Status != c.want || v.Confidence != c.by || codes(v) != c.wantCodes {
 			t.Errorf("%s: got %s by %s, evidence %q; want %s by %s, %q", c.what, v.Status, v.Confidence, codes(v), c.want, c.by, c.wantCodes)
 		}
@@ -320,7 +363,10 @@ func TestZoneEvidence(t *testing.T) {
 	if freeCount.Load() != 1 {
 		t.Errorf("requests to the registry: got %d, want 1", freeCount.Load())
 	}
-	s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {broken}}}, func(cfg *lookup.Config) { cfg.Zone = zone{"a.com"} })
+	s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {broken}}}, func(cfg *lookup.Config) { cfg.Zone = zone{name: "a.com"} })
+	if v := verdict(s, "a.com"); !v.Evidence[0].Date.Equal(zoneDate) {
+		t.Errorf("the date of a hit: %v", v.Evidence[0].Date)
+	}
 	if a := look(t, s, "a.com"); a.Status != lookup.Registered || a.Confidence != lookup.ByZone || a.Source != "" {
 		t.Errorf("a look-up with a broken registry: got %s by %s, source %q; want registered by zone without a record", a.Status, a.Confidence, a.Source)
 	}

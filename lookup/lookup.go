@@ -60,6 +60,7 @@ type Evidence struct {
 	Host    string // who was asked; empty for zone and rules
 	Code    string // what it said, in one word: an HTTP status, nxdomain, free, throttled, timeout, …
 	Elapsed time.Duration
+	Date    time.Time // of the zone; zero for other sources
 }
 
 // An Answer is a verdict with the published registration data. It is shared: do not change what it points to.
@@ -82,9 +83,14 @@ type Table interface {
 }
 
 // A Zone says which names are delegated, from zone files. It may say "present" wrongly with a negligible probability, and
-// never "absent" wrongly. loaded reports whether it has the zone of the name.
+// "absent" of no name that is in the zone.
 type Zone interface {
-	Has(name fqdn.Name) (present, loaded bool)
+	// Look reports whether the name is delegated, and whether there is a zone to say so, with its date: zero where the
+	// answer was learnt since.
+	Look(name fqdn.Name) (present, loaded bool, date time.Time)
+
+	// Learn is told what a registry said about a name, so that a zone that is older does not contradict it.
+	Learn(name fqdn.Name, registered bool)
 }
 
 // An Around is called before a request goes to a host, by rdap, whois or dns. The function that it returns is called with

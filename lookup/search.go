@@ -225,23 +225,37 @@ func (s *Service) zone(name fqdn.Name) finding {
 	if s.cfg.Zone == nil {
 		return f
 	}
-	present, loaded := s.cfg.Zone.Has(name)
+	present, loaded, date := s.cfg.Zone.Look(name)
 	switch {
 	case !loaded:
 		return f
 	case present:
 		f.status, f.confidence = Registered, ByZone
-		f.evidence = []Evidence{{Source: "zone", Code: "hit"}}
+		f.evidence = []Evidence{{Source: "zone", Code: "hit", Date: date}}
 	default:
 		f.status, f.confidence, f.reason = LikelyAvailable, ByZone, "the name is not in the zone, and the registry did not say"
-		f.evidence = []Evidence{{Source: "zone", Code: "miss"}}
+		f.evidence = []Evidence{{Source: "zone", Code: "miss", Date: date}}
 	}
 	return f
+}
+
+// learn tells the zone index what a registry said about the name.
+func (s *Service) learn(f finding, name fqdn.Name) {
+	if s.cfg.Zone == nil || f.confidence != ByRegistry && f.confidence != ByWHOIS {
+		return
+	}
+	switch f.status {
+	case Registered, Expiring:
+		s.cfg.Zone.Learn(name, true)
+	case Available:
+		s.cfg.Zone.Learn(name, false)
+	}
 }
 
 // verdict closes the finding.
 func (s *Service) verdict(f finding, name, suffix fqdn.Name) Verdict {
 	now := s.cfg.Now().UTC()
+	s.learn(f, name)
 	if f.status == Available {
 		if reason := s.ruleReserved(name, suffix); reason != "" {
 			f.reserve(reason)

@@ -115,6 +115,9 @@ func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
 		return s.invalid(registrable, suffix, "label", err)
 	}
 	if v, ok := s.verdicts.Get(registrable); ok {
+		if v.Status == Unknown || v.Status == LikelyAvailable {
+			return s.zoneSince(v)
+		}
 		return v
 	}
 	budget, full := s.budget(ctx, s.cfg.SearchTime)
@@ -126,6 +129,15 @@ func (s *Service) Verdict(ctx context.Context, name fqdn.Name) Verdict {
 	})
 	if err != nil {
 		return s.unanswered(registrable, suffix)
+	}
+	return v
+}
+
+// zoneSince is a cached verdict that left something open, or that of a zone index which was loaded since.
+func (s *Service) zoneSince(v Verdict) Verdict {
+	if f := s.zone(v.Name); f.status == Registered {
+		v = s.verdict(f, v.Name, v.Suffix)
+		s.verdicts.Put(v.Name, v, v.FreshUntil)
 	}
 	return v
 }

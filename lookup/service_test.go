@@ -234,7 +234,7 @@ func TestDeadline(t *testing.T) {
 	r := lookup.Registry{RDAP: map[string][]string{"com": {hang}}}
 	s := start(t, r, func(c *lookup.Config) {
 		c.SearchTime, c.LookupTime = 300*time.Millisecond, 300*time.Millisecond
-		c.Zone = zone{"x.com"}
+		c.Zone = zone{name: "x.com"}
 	})
 	begin := time.Now()
 	if v := verdict(s, "ember.com"); v.Status != lookup.LikelyAvailable || codes(v) != "rdap timeout, zone miss" {

@@ -37,6 +37,8 @@ type Evidence struct {
 	Host   string `json:"host,omitzero"`
 	Code   string `json:"code,omitzero"`
 	MS     int64  `json:"ms" jsonschema:"how long the answer took"`
+
+	ZoneDate time.Time `json:"zone_date,omitzero" jsonschema:"of the zone file that the answer is from"`
 }
 
 // A Registration is the price of registering a name under its suffix. It is public.
@@ -121,7 +123,7 @@ func evidence(v lookup.Verdict) []Evidence {
 	certain := v.Status != lookup.Unknown && v.Status != lookup.LikelyAvailable
 	all := make([]Evidence, 0, len(v.Evidence))
 	for _, e := range v.Evidence {
-		wire := Evidence{e.Source, e.Host, e.Code, e.Elapsed.Milliseconds()}
+		wire := Evidence{e.Source, e.Host, e.Code, e.Elapsed.Milliseconds(), wireTime(e.Date)}
 		if certain && e.Source == decisive[v.Confidence] {
 			wire.Host = ""
 			return []Evidence{wire}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/lookup"
+	"github.com/namewharf/namewharf/lookup/zone"
 	"github.com/namewharf/namewharf/market"
 	"github.com/namewharf/namewharf/market/words"
 	"github.com/namewharf/namewharf/seal"
@@ -31,6 +32,10 @@ type Config struct {
 	Demo         bool   // use an in-process registry and sample listings; the store is temporary unless Data is set
 	RegistryFile string // JSON with servers that replace the built-in ones
 	BootstrapURL string // empty: IANA's; "off": no refresh
+	ZoneDir      string // zone index files; empty: ZoneDir in Data, if it is there
+	Zones        string // TLDs whose zones are fetched daily, separated by commas
+	CZDSLogin    string // file with the login of the CZDS
+	CZDSURL      string // empty: ICANN's
 	KeysFile     string // keys that encrypt secrets in the store; empty: a file in Data
 	KeysExist    bool   // fail if there are no keys, instead of making them
 
@@ -57,6 +62,10 @@ func (c *Config) LookupFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Demo, "demo", false, "use an in-process demo registry and sample listings; loopback only")
 	fs.StringVar(&c.RegistryFile, "registry", "", "JSON `file` with registries' servers that replace the built-in ones")
 	fs.StringVar(&c.BootstrapURL, "bootstrap-url", "", "`URL` of the RDAP bootstrap file, or off (default IANA's)")
+	fs.StringVar(&c.ZoneDir, "zone-dir", "", "`directory` of zone indexes made by operator zone build (default "+ZoneDir+" in the data directory)")
+	fs.StringVar(&c.Zones, "zones", "", "`TLDs` whose zones are fetched from the CZDS every day, separated by commas")
+	fs.StringVar(&c.CZDSLogin, "czds-login", "", "`file` with the login of the CZDS: a token, or a user and a password on two lines")
+	fs.StringVar(&c.CZDSURL, "czds-url", "", "`URL` of the CZDS (default ICANN's)")
 }
 
 // An App holds the opened services. Close it after the servers.
@@ -67,12 +76,16 @@ type App struct {
 	Table  *tld.Table
 	Prices *tld.Prices
 	Demo   *demoregistry.Registry // nil without -demo
+	Zones  *zone.Index            // of zone files
 	Keys   *seal.Keys             // encrypt secrets in the store
 	Secret []byte                 // encrypts cursors
 	Data   string                 // the data directory
 
 	Allow []netip.Prefix // non-public addresses that requests may go to
 	Roots *x509.CertPool // certificate authorities for servers; nil: those of the system
+
+	fetcher zone.Fetcher
+	login   string // file with the login of the CZDS
 
 	log     *slog.Logger
 	closers []func() error // run in reverse order
@@ -92,6 +105,10 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *App, err error) {
 		}
 	}()
 	lookups, err := a.lookups(cfg)
+	if err != nil {
+		return nil, err
+	}
+	fetching, err := a.checkZones(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +133,8 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *App, err error) {
 	if a.Keys, err = cfg.Keys(cfg.Environ, cfg.Data, cfg.Logger); err != nil {
 		return nil, err
 	}
+	a.openZones(cfg)
+	lookups.Zone = a.Zones
 	if a.Lookup, err = lookup.New(lookups); err != nil {
 		return nil, err
 	}
@@ -127,6 +146,7 @@ func Open(ctx context.Context, cfg Config, dir string) (_ *App, err error) {
 		return nil, err
 	}
 	a.watchPrices(ctx, filepath.Join(cfg.Data, PricesFile))
+	a.watchZones(ctx, fetching)
 	reading.Wait()
 	if a.Market, err = market.New(ctx, market.Config{DB: a.DB, Lexicon: english, Logger: cfg.Logger}); err != nil {
 		return nil, err

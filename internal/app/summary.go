@@ -15,7 +15,7 @@ func (c *Config) Summary(a *App, program string) httpserver.Summary {
 	if abs, err := filepath.Abs(data); err == nil {
 		data = abs
 	}
-	s := httpserver.Summary{Program: program, Store: "SQLite in " + data, Off: []string{"zone index: there is none yet"}}
+	s := httpserver.Summary{Program: program, Store: "SQLite in " + data, Off: a.zoneSummary()}
 	copied := "operator db backup FILE"
 	if a.DB.Engine() == store.Postgres {
 		s.Store, copied = "PostgreSQL"+place(c.DB)+", the price list in "+data, "pg_dump of the database"
