@@ -36,7 +36,7 @@ import (
 // reading are the commands that change nothing in the store.
 var reading = []string{
 	"listing list", "listing show", "account list", "account show", "partner list", "partner show", "credential list", "order list", "order show", "settlement list", "settlement show", "payout list", "brokerage list", "brokerage show", "webhook deliveries", "ledger check", "audit",
-	"payment list", "payment show", "key list", "dev buy", "dev sign", "dev listen", "dev trigger", "db backup", "db check",
+	"payment list", "payment show", "key list", "dev buy", "dev sign", "dev listen", "dev trigger", "dev zone", "db backup", "db check", "zone list", "zone verify",
 }
 
 // partnerService serves the partner API on a store.
@@ -132,6 +132,12 @@ func TestChangesAreAudited(t *testing.T) {
 	did("listing import CSV -env live", "listing.import")
 	did("listing import CSV -env live -dry-run")
 	did("pricing import PRICES", "pricing.import")
+	known["ZONE"], known["LOGIN"] = write(t, "quarry.txt", "ember\nlantern\n"), write(t, "login", "ada\nczds-password\n")
+	known["CZDS"] = zoneService(t)
+	did("zone build ZONE -tld quarry", "zone.build")
+	did("zone fetch -tld quarry -czds-login LOGIN -czds-url CZDS", "zone.fetch")
+	did("zone fetch -tld quarry -czds-login LOGIN -czds-url CZDS") // has not changed
+	secrets = append(secrets, "czds-password", "czds-token")
 	did("account create -email ada@names.example", "account.create")
 	did("account disable ada@names.example", "account.disable")
 	did("account disable ada@names.example") // is disabled

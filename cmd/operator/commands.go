@@ -54,7 +54,7 @@ func (p *program) root() *cobra.Command {
 
 	help := p.helpCommand()
 	root.AddCommand(
-		p.listingCommands(), p.pricingCommands(),
+		p.listingCommands(), p.pricingCommands(), p.zoneCommands(),
 		p.accountCommands(),
 		p.partnerCommands(), p.credentialCommands(), p.webhookCommands(), p.sandboxCommands(), p.devCommands(),
 		p.orderCommands(), p.paymentCommands(), p.domainCommands(), p.brokerageCommands(), p.settlementCommands(), p.payoutCommands(), p.ledgerCommands(), p.auditCommand(),

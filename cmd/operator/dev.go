@@ -45,6 +45,11 @@ func (p *program) devCommands() *cobra.Command {
 			Example: "  operator dev buy \"http://127.0.0.1:8080/checkout?pt=…\" -card 4242424242424242\n" +
 				"  operator dev buy http://127.0.0.1:8080/market/brewhaven.com -card 4000002500003155 -refuse",
 		}, buyFlags),
+		p.command(syntheticZone, &cobra.Command{
+			Use: "zone FILE", Short: "Write a synthetic zone file for trials",
+			Long:    "Writes a zone file of made-up names below the TLD that -tld names, as many as -names says, packed if FILE ends in .gz; - is standard output.",
+			Example: "  operator dev zone -tld quarry -names 20000000 quarry.zone.gz",
+		}, tldFlag, namesFlag),
 	)
 }
 

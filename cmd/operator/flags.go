@@ -29,7 +29,10 @@ type options struct {
 
 	partnerRate, brokerRate, referralRate int64
 
-	dryRun, partial, retire, overwrite bool
+	zoneDir, names     string
+	czdsLogin, czdsURL string
+
+	dryRun, partial, retire, overwrite, shrunk bool
 }
 
 // An option defines a flag of a command.

@@ -23,7 +23,7 @@ func storeCommands(t *testing.T) (all []string) {
 	flags := map[string]string{
 		"listing import": "-env live", "listing remove": "-env live", "partner set": "-service-bp 1", "account create": "-email ada@names.example", "account link": "-email ada@names.example",
 		"brokerage agree": "-price-cents 1", "brokerage close": "-reason R", "partner affiliate": "-partner prt_1 -email ada@names.example",
-		"partner create": "-name P", "credential create": "-partner prt_1 -env live -scopes buy",
+		"zone build": "-tld com", "zone fetch": "-tld com -czds-login login", "partner create": "-name P", "credential create": "-partner prt_1 -env live -scopes buy",
 		"settlement run": "-period 2026-10", "settlement mark-paid": "-reference r", "payout create": "-partner prt_1", "payout mark-paid": "-reference r", "payout fail": "-reason r",
 		"webhook deliveries": "-partner prt_1 -env live", "webhook redeliver": "-partner prt_1 -env live",
 	}
