@@ -91,11 +91,13 @@ func (a *App) watchZones(ctx context.Context, fetching []fqdn.Name) {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		a.Zones.Watch(ctx, func(files []zone.Info, err error) {
+		a.Zones.Watch(ctx, func(changed bool, files []zone.Info, err error) {
 			if err != nil {
 				a.log.Error("a zone index is not taken", "error", err)
 			}
-			a.log.Info("zone indexes in force", "suffixes", len(files), "names", namesOf(files))
+			if changed {
+				a.log.Info("zone indexes in force", "suffixes", len(files), "names", namesOf(files))
+			}
 		})
 	})
 	for _, suffix := range fetching {

@@ -98,8 +98,8 @@ func (ix *Index) Files() []Info {
 	return list
 }
 
-// Reload takes new and changed files, and drops those that are gone, and reports whether anything changed. A file that cannot be used is in the error, once;
-// the one before stays in force.
+// Reload takes new and changed files, drops those that are gone, and reports whether anything changed. A file that
+// cannot be used is in the error, once; the one before stays in force.
 func (ix *Index) Reload() (changed bool, err error) {
 	ix.loading.Lock()
 	defer ix.loading.Unlock()
@@ -160,8 +160,8 @@ func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// Watch takes changed files until ctx ends. The report gets each change, and each failure once.
-func (ix *Index) Watch(ctx context.Context, report func(files []Info, err error)) {
+// Watch takes changed files until ctx ends. The report gets the files in force after each change, and each failure once.
+func (ix *Index) Watch(ctx context.Context, report func(changed bool, files []Info, err error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	for {
@@ -171,7 +171,7 @@ func (ix *Index) Watch(ctx context.Context, report func(files []Info, err error)
 		case <-ticker.C:
 		}
 		if changed, err := ix.Reload(); changed || err != nil {
-			report(ix.Files(), err)
+			report(changed, ix.Files(), err)
 		}
 	}
 }
