@@ -295,7 +295,7 @@ func TestDNSOnlyForSearches(t *testing.T) {
 }
 
 // zone has one name.
-// A zone of .com has one name, and takes down what it is told.
+// A zone of .com has one name, and notes what it learns.
 type zone struct {
 	name   string
 	learnt *learnt
@@ -320,23 +320,23 @@ func (z zone) Learn(n fqdn.Name, registered bool) {
 	}
 }
 
-// TestZoneLearns shows which outcomes the zone index is told of: what a registry said, and nothing else.
+// TestZoneLearns shows which outcomes the zone index learns: what a registry said, and nothing else.
 func TestZoneLearns(t *testing.T) {
 	t.Parallel()
 	free, _ := serveRDAP(t, reply(404, rdapJSON, `{}`))
 	taken, _ := serveRDAP(t, reply(200, rdapJSON, `{"objectClassName":"domain","ldhName":"b.net"}`))
 	broken, _ := serveRDAP(t, reply(500, "", ""))
-	told := &learnt{names: map[string]bool{}}
-	s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {free}, "net": {taken}, "org": {broken}}}, func(cfg *lookup.Config) { cfg.Zone = zone{"a.com", told} })
+	noted := &learnt{names: map[string]bool{}}
+	s := start(t, lookup.Registry{RDAP: map[string][]string{"com": {free}, "net": {taken}, "org": {broken}}}, func(cfg *lookup.Config) { cfg.Zone = zone{"a.com", noted} })
 	for _, name := range []string{"a.com", "b.com", "b.net", "b.org"} {
 		verdict(s, name)
 	}
-	if want := map[string]bool{"b.com": false, "b.net": true}; !maps.Equal(told.names, want) {
-		t.Errorf("told of %v, want %v", told.names, want)
+	if want := map[string]bool{"b.com": false, "b.net": true}; !maps.Equal(noted.names, want) {
+		t.Errorf("learnt %v, want %v", noted.names, want)
 	}
 	look(t, s, "a.com") // the registry is asked, and does not have it any more
-	if registered, ok := told.names["a.com"]; registered || !ok {
-		t.Errorf("after a look-up: told of %v", told.names)
+	if registered, ok := noted.names["a.com"]; registered || !ok {
+		t.Errorf("after a look-up: learnt %v", noted.names)
 	}
 }
 

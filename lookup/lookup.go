@@ -89,7 +89,7 @@ type Zone interface {
 	// answer was learnt since.
 	Look(name fqdn.Name) (present, loaded bool, date time.Time)
 
-	// Learn is told what a registry said about a name, so that a zone that is older does not contradict it.
+	// Learn takes what a registry said about a name, so that an older zone does not contradict it.
 	Learn(name fqdn.Name, registered bool)
 }
 

@@ -417,7 +417,7 @@ func handPage(now handScore) string {
 		{"registered names recognised", before.registered, now.registered},
 		{"reserved names recognised", before.reserved, now.reserved},
 		{"throttled replies recognised", before.throttled, now.throttled},
-		{"denied, invalid and unusable replies told apart", before.other, now.other},
+		{"denied, invalid and unusable replies recognised", before.other, now.other},
 		{"dates right", before.dates, now.dates},
 		{"nameserver sets right, with addresses", before.nameservers, now.nameservers},
 		{"registrars right", before.registrars, now.registrars},

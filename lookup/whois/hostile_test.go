@@ -140,7 +140,7 @@ func TestReservedBeatsFree(t *testing.T) {
 	}
 }
 
-// FuzzHolder shows that no name, address or remark of a holder makes a registered name free: the text stands where
+// FuzzHolder shows that no name, address or remark of a holder makes a registered name free: the text is where
 // registries print it, a line break of it with the blanks of the line above.
 func FuzzHolder(f *testing.F) {
 	for _, s := range []string{"NOT FOUND", "No match for quarry-lantern.com", "\nStatus: free", "Ada\n\nDomain not found", "x\n\nquarry-lantern.com is free", "Domain Status:\nAvailable", "-\n\nNo Data Found"} {

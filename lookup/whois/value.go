@@ -209,7 +209,7 @@ func (s *scanner) putCountry(value string) {
 func isLetter(c byte) bool { c |= 0x20; return 'a' <= c && c <= 'z' }
 
 // registrarName parts a registrar's name from what registries put behind it: "[Tag = X]", "[ ID = x ]", the registry's
-// own handle, "(R1-LROR)" or "R5-ASIA (292)", and a link in brackets. It gives back the link, and the number in brackets
+// own handle, "(R1-LROR)" or "R5-ASIA (292)", and a link in brackets. It returns the link too, and the number in brackets
 // that follows a handle, which is IANA's id.
 func registrarName(value string) (name, url, id string) {
 	value = strings.TrimRight(value, " \t")

@@ -206,7 +206,7 @@ func (w *shardWriter) shard(builder *xorfilter.BinaryFuseBuilder, i int, keys []
 	return err
 }
 
-// A spill keeps the keys in a file, in buckets by their highest eight bits.
+// A spill stores the keys in a file, in buckets by their highest eight bits.
 type spill struct {
 	file    *os.File
 	out     *bufio.Writer

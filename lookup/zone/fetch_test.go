@@ -17,7 +17,7 @@ import (
 	"github.com/namewharf/namewharf/fqdn"
 )
 
-// A czdsServer is a small CZDS: it gives out zones, and breaks off after a number of bytes when it is told to.
+// A czdsServer is a small CZDS: it gives out zones, and breaks off after breakAt bytes.
 type czdsServer struct {
 	*httptest.Server
 	mu       sync.Mutex

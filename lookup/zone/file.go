@@ -127,7 +127,7 @@ func decode(data []byte) (Info, []shard, error) {
 	return info, shards, nil
 }
 
-// A file is an index file in memory. Its memory is given back once nobody can reach it.
+// A file is an index file in memory. It is unmapped once no reference to it is left.
 type file struct {
 	info    Info
 	stat    os.FileInfo
