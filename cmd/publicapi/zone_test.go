@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,5 +157,38 @@ func TestZoneFlagsAreChecked(t *testing.T) {
 				t.Errorf("status %d: %s", status, stderr)
 			}
 		})
+	}
+}
+
+// TestZonesAreFetched lets the program fetch a zone from a small CZDS by itself.
+func TestZonesAreFetched(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	if err := zone.Synthetic(&text, "com", 50, time.Now().AddDate(0, 0, -1)); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	czds := httptest.NewServer(mux)
+	t.Cleanup(czds.Close)
+	mux.HandleFunc("GET /czds/downloads/links", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer czds-token" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		fmt.Fprintf(w, "[%q]", czds.URL+"/czds/downloads/com.zone")
+	})
+	mux.HandleFunc("GET /czds/downloads/com.zone", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Unix(1_700_000_000, 0), bytes.NewReader(text.Bytes()))
+	})
+	data := filepath.Join(t.TempDir(), "data")
+	p := programtest.Start(t, nil, "-addr", "127.0.0.1:0", "-data", data, "-bootstrap-url", "off", "-zones", "com", "-czds-login", write(t, "login", "czds-token\n"), "-czds-url", czds.URL)
+	p.Listening()
+	within(t, 30*time.Second, "the zone is fetched and in force", func() bool {
+		return strings.Contains(p.Stderr(), "zone indexes in force") && strings.Contains(p.Stderr(), "a zone was fetched")
+	})
+	if info, err := zone.Verify(zone.Path(filepath.Join(data, "zones"), "com")); err != nil || info.Names != 50 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if strings.Contains(p.Stderr(), "czds-token") {
+		t.Error("the token is in the log")
 	}
 }

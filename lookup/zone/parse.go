@@ -201,8 +201,12 @@ func (r *reader) setLabel(name []byte) {
 	}
 	label := append(r.label[:0], name[:cut]...)
 	for i, c := range label {
-		if 'A' <= c && c <= 'Z' {
+		switch {
+		case 'A' <= c && c <= 'Z':
 			label[i] = c + 'a' - 'A'
+		case c <= ' ' || c >= 0x7f: // no name of a host
+			r.label = r.label[:0]
+			return
 		}
 	}
 	r.label = label
