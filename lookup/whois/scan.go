@@ -62,11 +62,16 @@ func (s *scanner) stated() bool {
 // delegated reports whether the reply names a registrar or a nameserver.
 func (s *scanner) delegated() bool { return s.rec.Registrar.Name != "" || len(s.rec.Nameservers) > 0 }
 
+// owned reports whether the reply names the holder, or says that the holder's name is withheld.
+func (s *scanner) owned() bool {
+	r := &s.rec.Registrant
+	return r.Name != "" || r.Organization != "" || r.Country != "" || len(s.rec.Redacted) > 0
+}
+
 // held reports whether the reply speaks of a holder or another contact, or has a status of a registered name. What it
 // says beside that may be their own words.
 func (s *scanner) held() bool {
-	r := &s.rec.Registrant
-	return s.state == Registered || s.persons || r.Name != "" || r.Organization != "" || r.Country != "" || len(s.rec.Redacted) > 0
+	return s.state == Registered || s.persons || s.owned()
 }
 
 func (s *scanner) scan(text string) {
@@ -109,21 +114,20 @@ func (s *scanner) line(raw string) {
 	s.fresh = false
 }
 
-// zoneLine takes a line of the name, or its first label, and a nameserver: "example ns1.example.net".
+// zoneLine takes a line of the name, or its first label, and nameservers or a remark: "example ns1.example.net".
 func (s *scanner) zoneLine(line string) bool {
 	words := strings.Fields(line)
-	if len(words) == 0 || len(words) > 2 {
+	if len(words) == 0 || len(words) > 8 || len(words) > 1 && strings.EqualFold(words[1], "match") { // "No match", of no.to
 		return false
 	}
 	label, _, _ := strings.Cut(s.name.String(), ".")
 	if !strings.EqualFold(words[0], label) && !strings.EqualFold(words[0], s.name.String()) {
 		return false
 	}
-	s.about = aboutName
-	if len(words) == 2 {
-		return s.putHost(strings.TrimSuffix(words[1], ".")) >= 0
+	s.about, s.state = aboutName, Registered // it is listed, delegated or not
+	for _, w := range words[1:] {
+		s.putHost(strings.TrimSuffix(w, "."))
 	}
-	s.state = Registered // it is listed, without a delegation
 	return true
 }
 

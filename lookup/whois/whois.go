@@ -93,7 +93,7 @@ func Parse(suffix, name fqdn.Name, body []byte) Reply {
 		reply.Verdict, reply.Reason = Unknown, "the WHOIS reply says that the name is free, and names a holder"
 	case said == Free:
 		reply.Verdict, reply.Reason = Free, "the registry says that the name is not registered"
-	case s.hasData(), said == Registered, s.state == Registered, s.about == aboutName && s.stated():
+	case s.hasData(), said == Registered, s.state == Registered, s.about == aboutName && (s.stated() || s.owned()):
 		reply.Verdict, reply.Reason = Registered, "the registry describes a registration"
 		reply.Record = s.rec
 		reply.Record.Domain = name
