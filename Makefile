@@ -35,7 +35,7 @@ lint: ## formatting, vet, staticcheck, go fix
 	@fixes=$$(go fix -diff ./... 2>&1 || true); if [ -n "$$fixes" ]; then echo "$$fixes"; echo "go fix has something to change"; exit 1; fi
 
 go: ## all Go tests with the race detector, on SQLite and PostgreSQL, and the browser
-	CGO_ENABLED=1 $(WITH_POSTGRES) go test -race ./...
+	CGO_ENABLED=1 $(WITH_POSTGRES) go test -race -timeout 25m ./...
 	$(WITH_POSTGRES) go test -run 'TestEveryState' ./payment # every point at which a process can die: too many for the race detector
 
 outside: build ## third-party checks: MCP conformance and inspector, OpenAPI lint

@@ -73,7 +73,7 @@ func TestStartIsRefusedInOneLine(t *testing.T) {
 		{"no registrations", nil, []string{"-demo", "-addr", "127.0.0.1:0", "-max-registrations-per-day", "0"}, "-max-registrations-per-day: must be a number and at least 1"},
 		{"a bootstrap that is no URL", nil, []string{"-demo", "-registry", write(t, "r.json", "{}"), "-addr", "127.0.0.1:0", "-bootstrap-url", "somewhere"}, "bootstrap URL"},
 		{"another database", nil, []string{"-addr", "127.0.0.1:0", "-db", "mysql://127.0.0.1/x"}, "postgres"},
-		{"a database that does not answer", nil, []string{"-addr", "127.0.0.1:0", "-db", "postgres://nobody:secret@127.0.0.1:1/x"}, "127.0.0.1:1"},
+		{"a database that does not answer", nil, []string{"-addr", "127.0.0.1:0", "-db", "postgres://nobody:hunter2@127.0.0.1:1/x"}, "127.0.0.1:1"},
 		{"no such settings file", nil, []string{"-config", file + "2"}, "-config: "},
 		{"a settings file that is not TOML", nil, []string{"-config", write(t, "c.toml", "addr = [")}, "line 1"},
 		{"an unknown setting", nil, []string{"-config", write(t, "c.toml", `address = "x"`)}, "unknown key address"},
@@ -85,7 +85,7 @@ func TestStartIsRefusedInOneLine(t *testing.T) {
 			stdout, stderr, status := programtest.Run(t, append(test.env, "TMPDIR="+temp), test.args...)
 			lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
 			last := lines[len(lines)-1]
-			if status != 2 || stdout != "" || !strings.HasPrefix(last, "publicapi: ") || !strings.Contains(last, test.want) || strings.Contains(stderr, "secret") {
+			if status != 2 || stdout != "" || !strings.HasPrefix(last, "publicapi: ") || !strings.Contains(last, test.want) || strings.Contains(stderr, "hunter2") {
 				t.Errorf("publicapi %q: status %d, standard output %q, standard error\n%s\nwant status 2, nothing, and one line with %q", test.args, status, stdout, stderr, test.want)
 			}
 			if len(lines) != 1 {
