@@ -106,15 +106,16 @@ func (o Out) AppendJSON(b []byte) ([]byte, error) {
 	return append(b, "]}"...), nil
 }
 
-// Add adds to the set the operation that runs its batchable operations, and the one that lists them.
-func Add[In Input](set *op.Set, example In) {
+// Add adds to the set the operation that runs its batchable operations, and the one that lists them. text renders answers of
+// the first: see [op.Operation].
+func Add[In Input](set *op.Set, example In, text func(Out) string) {
 	r := runner{set}
-	set.Add(lookup(r, example), r.catalogue())
+	set.Add(lookup(r, example, text), r.catalogue())
 }
 
 type runner struct{ set *op.Set }
 
-func lookup[In Input](r runner, example In) op.Operation[In, Out] {
+func lookup[In Input](r runner, example In, text func(Out) string) op.Operation[In, Out] {
 	return op.Operation[In, Out]{
 		Name:      "batch_lookup",
 		Title:     "Run several operations",
@@ -124,6 +125,7 @@ func lookup[In Input](r runner, example In) op.Operation[In, Out] {
 		Effect:    op.Reads,
 		Limit:     op.Read,
 		PerCaller: true,
+		Text:      text,
 		Example:   example,
 		Plan: func(ctx context.Context, in In) ([]op.Charge, func(context.Context) (Out, error)) {
 			return r.plan(ctx, in)

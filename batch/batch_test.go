@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -63,7 +64,7 @@ func newSet(t testing.TB, keep time.Duration) *op.Set {
 		Name: "lonely", Title: "Lonely", Doc: "Is no part of a batch.", Route: op.Route{Method: "POST", Path: "/lonely"}, Limit: op.Read,
 		Do: func(context.Context, echoIn) (echoOut, error) { return echoOut{}, nil },
 	})
-	batch.Add(set, in{Operations: batch.Items{{ID: "a", Op: "echo"}}})
+	batch.Add(set, in{Operations: batch.Items{{ID: "a", Op: "echo"}}}, func(o batch.Out) string { return strconv.Itoa(len(o.Results)) })
 	return set
 }
 

@@ -45,6 +45,9 @@ type Operation[In, Out any] struct {
 	MaxAge    time.Duration                      // how long any cache may use a public answer; zero: it must revalidate
 	Wrap      func(In, error) error              // rewrites the errors of Do for this operation; nil: none
 
+	// Text renders an answer for who reads text alone, such as a model: see [Op.Text]. It is needed where Tool is set.
+	Text func(Out) string
+
 	// ToolDefaults are the values of optional fields that a tool call leaves out, where they differ from the zero value.
 	ToolDefaults Object
 
@@ -127,6 +130,7 @@ type Op struct {
 
 	toolDefaults map[string]json.RawMessage
 
+	text   func(raw []byte) string // nil: none
 	check  *checker
 	export func(ctx context.Context, raw []byte, w io.Writer) error
 	begin  func(ctx context.Context, o *Op, raw []byte) (*Call, error)
@@ -140,6 +144,8 @@ type Answer struct {
 	Public   bool   // holds nothing that only this caller may see
 	Status   int    // of this answer; zero: that of the route
 	Repeated bool   // the stored answer of an earlier request with the same idempotency key
+
+	text func() string // renders JSON for [Op.Text]; nil: it is to be decoded first
 }
 
 // A Call is an operation about to run: its input is checked, its cost is known.
@@ -218,6 +224,7 @@ func (d Operation[In, Out]) erase(set *Set) (*Op, error) {
 		Effect: d.Effect, Idempotency: d.Idempotency, Gone: d.Gone, Limit: d.Limit, MaxAge: d.MaxAge, In: in, Out: out, MaxBody: maxBody(in),
 		Example: example, check: check, export: d.CSV.exporter(d.Name),
 		toolDefaults: toolDefaults,
+		text:         d.textOf(),
 		PerCaller:    d.PerCaller || d.Scope != "" || d.Cache != nil && d.Cache.View != nil,
 		begin:        d.beginner(set, newFiller(reflect.TypeFor[Out]())),
 		zero: func() any {
@@ -276,7 +283,7 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 			if err != nil {
 				return Answer{}, fmt.Errorf("encode answer of %s: %w", o.Name, err)
 			}
-			answer := Answer{JSON: body, Public: public}
+			answer := Answer{JSON: body, Public: public, text: d.textLater(o, out, body, reusable)}
 			if d.Route.Method == http.MethodGet {
 				answer.ETag = etag(body)
 			}

@@ -60,6 +60,7 @@ func (s *service) addDomain() op.Operation[AddIn, AddOut] {
 		Effect:  op.Writes,
 		Limit:   op.Read,
 		Example: AddIn{Domain: "cobaltpine.com"},
+		Text:    AddOut.text,
 		Do:      s.add,
 	}
 }

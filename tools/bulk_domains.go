@@ -96,6 +96,7 @@ func (s *service) bulkDomains() op.Operation[BulkIn, BulkOut] {
 		},
 		// The one place where the transports differ: a model that leaves dry_run out rehearses, a program that does so means it.
 		ToolDefaults: op.Object(`{"dry_run":true}`),
+		Text:         BulkOut.text,
 		Do:           s.bulk,
 	}
 }

@@ -50,6 +50,7 @@ func (s *service) checkDomains() op.Operation[CheckIn, CheckOut] {
 		PerCaller: true,
 		Cost:      checkCost,
 		Example:   CheckIn{Domains: DomainList{"brewhaven.com", "emberlane.io"}},
+		Text:      CheckOut.text,
 		Do:        s.check,
 	}
 }

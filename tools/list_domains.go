@@ -39,6 +39,7 @@ func (s *service) listDomains() op.Operation[DomainsIn, DomainsOut] {
 		Effect:  op.Reads,
 		Limit:   op.Read,
 		Example: DomainsIn{Limit: 10},
+		Text:    DomainsOut.text,
 		Do:      s.domains,
 	}
 }

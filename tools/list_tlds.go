@@ -74,6 +74,7 @@ func (s *service) listTLDs() op.Operation[TLDsIn, TLDsOut] {
 		MaxAge:  pricesMaxAge,
 		Cache:   reuse[TLDsIn, TLDsOut](s.stamp),
 		Example: TLDsIn{Limit: 10},
+		Text:    TLDsOut.text,
 		Do:      s.tlds,
 	}
 }

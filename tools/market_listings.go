@@ -94,6 +94,7 @@ func (s *service) marketListings() op.Operation[ListingsIn, ListingsOut] {
 		Limit:   op.Read,
 		Cache:   &op.Cache[ListingsIn, ListingsOut]{View: view, Stamp: s.stamp, For: func(ListingsIn, ListingsOut) time.Duration { return answersHold }},
 		Example: ListingsIn{TLD: "com", Limit: 5},
+		Text:    ListingsOut.text,
 		Do:      s.listings,
 	}
 }

@@ -56,6 +56,7 @@ func (s *service) registrationPrice() op.Operation[PriceIn, PriceOut] {
 		MaxAge:  pricesMaxAge,
 		Cache:   reuse[PriceIn, PriceOut](s.stamp),
 		Example: PriceIn{TLD: "com", Op: Action(tld.Register)},
+		Text:    PriceOut.text,
 		Do:      s.price,
 	}
 }

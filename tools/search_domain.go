@@ -68,6 +68,7 @@ func (s *service) searchDomain() op.Operation[SearchIn, SearchOut] {
 		Cost:    s.searchCost,
 		Cache:   &op.Cache[SearchIn, SearchOut]{View: view, Stamp: s.stamp, For: s.searchHolds},
 		Example: SearchIn{Q: "brewhaven.com"},
+		Text:    SearchOut.text,
 		Do:      s.search,
 	}
 }

@@ -45,6 +45,7 @@ func (s *service) tldMetadata() op.Operation[MetadataIn, tld.Metadata] {
 		MaxAge:  pricesMaxAge,
 		Cache:   &op.Cache[MetadataIn, tld.Metadata]{For: func(MetadataIn, tld.Metadata) time.Duration { return serversHold }},
 		Example: MetadataIn{TLD: "de"},
+		Text:    metadataText,
 		Do:      s.metadata,
 	}
 }

@@ -82,7 +82,7 @@ func New(cfg Config) *op.Set {
 		s.listDomains(),
 		s.bulkDomains(),
 	)
-	batch.Add(set, batchExample)
+	batch.Add(set, batchExample, batchText(set))
 	set.Describe(guide)
 	return set
 }

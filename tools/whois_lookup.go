@@ -116,6 +116,7 @@ func (s *service) whoisLookup() op.Operation[WhoisIn, WhoisOut] {
 		Limit:   op.Lookup,
 		Cache:   &op.Cache[WhoisIn, WhoisOut]{For: func(_ WhoisIn, out WhoisOut) time.Duration { return out.fresh.Sub(s.cfg.Now()) }},
 		Example: WhoisIn{Domain: "brewhaven.com"},
+		Text:    WhoisOut.text,
 		Do:      s.whois,
 	}
 }

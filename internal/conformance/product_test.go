@@ -88,6 +88,7 @@ func TestHostileRegistryText(t *testing.T) {
 	var result struct {
 		IsError           bool
 		StructuredContent map[string]any
+		Content           []struct{ Text string }
 	}
 	if err := json.Unmarshal(answers[1], &result); err != nil || result.IsError || result.StructuredContent["raw"] == nil || result.StructuredContent["registrar"] == nil {
 		t.Fatalf("got %.500s, %v", answers[1], err)
@@ -105,7 +106,7 @@ func TestHostileRegistryText(t *testing.T) {
 			}
 		case string:
 			limit := 1 << 10
-			if path == ".raw" {
+			if path == ".raw" || path == ".text" { // which quotes the raw reply
 				limit = 16 << 10
 				v = strings.NewReplacer("\n", "", "\r", "", "\t", "").Replace(v)
 			}
@@ -116,6 +117,12 @@ func TestHostileRegistryText(t *testing.T) {
 		}
 	}
 	walk("", result.StructuredContent)
+	if len(result.Content) != 1 {
+		t.Fatalf("%d contents, want one text", len(result.Content))
+	}
+	for line := range strings.Lines(result.Content[0].Text) {
+		walk(".text", strings.TrimSuffix(line, "\n"))
+	}
 }
 
 func TestPromptsOfTheProduct(t *testing.T) {

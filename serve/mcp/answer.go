@@ -34,6 +34,7 @@ type answer struct {
 	status   int        // with which mcp-go begins to answer; 0: it has not
 	replaced func()     // answers instead of mcp-go; nil: nothing does
 	content  []byte     // the answer of a tool, which mcp-go's result has a gap for; nil: none
+	text     string     // the same for readers of text
 }
 
 var (
@@ -43,8 +44,8 @@ var (
 
 // result leaves mcp-go a result without content to encode, and fills the gap when it writes. Given the content, mcp-go
 // would read and copy it three times over, for a third of the time that a call takes.
-func (a *answer) result(raw []byte) *mcp.CallToolResult {
-	a.content = raw
+func (a *answer) result(raw []byte, text string) *mcp.CallToolResult {
+	a.content, a.text = raw, text
 	if bytes.ContainsAny(raw, "\n\r\t") { // between tokens; ours never holds any, that of a remote service may
 		var b bytes.Buffer
 		if err := json.Compact(&b, raw); err == nil {
@@ -57,33 +58,43 @@ func (a *answer) result(raw []byte) *mcp.CallToolResult {
 // gap is how mcp-go encodes a result without content. An id cannot hold it: its quotes would be escaped.
 var gap = []byte(`"content":[]`)
 
-// fill puts content in the gap of a message: as text, and as it is.
-func fill(message, content []byte) []byte {
+// fill puts an answer in the gap of a message: as text, and as JSON.
+func fill(message, content []byte, text string) []byte {
 	before, after, ok := bytes.Cut(message, gap)
 	if !ok {
-		panic("assistant: mcp-go wrote a result without a list of content")
+		panic("mcp: mcp-go wrote a result without a list of content")
 	}
-	b := make([]byte, 0, len(message)+2*len(content)+len(content)/4+64)
+	b := make([]byte, 0, len(message)+len(content)+len(text)+len(text)/8+64)
 	b = append(b, before...)
 	b = append(b, `"content":[{"type":"text","text":`...)
-	b = appendQuoted(b, content)
+	b = appendQuoted(b, text)
 	b = append(b, `}],"structuredContent":`...)
 	b = append(b, content...)
 	return append(b, after...)
 }
 
-// appendQuoted appends compact JSON as a JSON string. It holds no control characters: only two kinds need an escape.
-func appendQuoted(b, raw []byte) []byte {
+// appendQuoted appends valid UTF-8 as a JSON string (RFC 8259, section 7).
+func appendQuoted(b []byte, text string) []byte {
+	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	from := 0
-	for i, c := range raw {
-		if c == '"' || c == '\\' {
-			b = append(b, raw[from:i]...)
-			b = append(b, '\\')
-			from = i
+	for i := range len(text) {
+		c := text[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, text[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
 	}
-	b = append(b, raw[from:]...)
+	b = append(b, text[from:]...)
 	return append(b, '"')
 }
 
@@ -195,7 +206,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	case a.replaced != nil:
 		return len(p), nil
 	case a.content != nil:
-		message := fill(p, a.content)
+		message := fill(p, a.content, a.text)
 		if a.events {
 			a.event(message)
 			return len(p), nil

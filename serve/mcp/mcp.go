@@ -135,8 +135,8 @@ func (cfg *Config) offered() ([]*op.Op, error) {
 
 // A carrier is the connection of a request, over HTTP or stdio, as its handler sees it.
 type carrier interface {
-	// result returns what mcp-go is to answer a call with, and sees to it that the client gets the JSON.
-	result(json []byte) *mcp.CallToolResult
+	// result returns what mcp-go is to answer a call with, and sees to it that the client gets the JSON and the text.
+	result(json []byte, text string) *mcp.CallToolResult
 	// identify adds the caller to ctx, where there is none yet.
 	identify(ctx context.Context) (context.Context, error)
 	// charge draws what a call costs.

@@ -244,9 +244,9 @@ func (m *piped) answer(answer mcp.JSONRPCMessage) {
 	}
 }
 
-func (m *piped) result(raw []byte) *mcp.CallToolResult {
+func (m *piped) result(raw []byte, text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
-		Content:           []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: string(raw)}},
+		Content:           []mcp.Content{mcp.TextContent{Type: mcp.ContentTypeText, Text: text}},
 		StructuredContent: json.RawMessage(raw),
 	}
 }

@@ -74,7 +74,8 @@ func (s *Server) handle(o *op.Op) server.ToolHandlerFunc {
 		via := carrierFrom(ctx)
 		answer, err := call(ctx, via, o, &request.Params)
 		if err == nil {
-			return via.result(s.wording.answer(answer.JSON)), nil
+			answer = s.wording.answer(answer)
+			return via.result(answer.JSON, o.Text(answer)), nil
 		}
 		f := s.wording.failure(via.expose(err))
 		switch f.Code {

@@ -51,10 +51,10 @@ func (w wording) failure(f *fault.Error) *fault.Error {
 // messages are the messages of errors inside an answer, such as those of a batch.
 var messages = regexp.MustCompile(`"message":"(?:[^"\\]|\\.)*"`)
 
-// answer is the JSON of an answer with the errors in it in the words of this transport.
-func (w wording) answer(raw []byte) []byte {
-	if !bytes.Contains(raw, []byte(`"message":"`)) {
-		return raw
+// answer is a with the errors in it in the words of this transport.
+func (w wording) answer(a op.Answer) op.Answer {
+	if !bytes.Contains(a.JSON, []byte(`"message":"`)) {
+		return a
 	}
-	return messages.ReplaceAllFunc(raw, func(m []byte) []byte { return []byte(w.routes.Replace(string(m))) })
+	return op.Answer{JSON: messages.ReplaceAllFunc(a.JSON, func(m []byte) []byte { return []byte(w.routes.Replace(string(m))) })}
 }
