@@ -79,6 +79,7 @@ type Effect int
 const (
 	Reads  Effect = iota // changes nothing
 	Writes               // changes something of the caller's, and may destroy
+	Adds                 // adds something of the caller's; nothing is destroyed, and to repeat it changes nothing more
 )
 
 // A Class names a rate limit.

@@ -54,10 +54,11 @@ func (s *service) addDomain() op.Operation[AddIn, AddOut] {
 		Name:  "add_domain",
 		Title: "Add a domain of yours",
 		Doc: "Adds a domain to the caller's portfolio and says which DNS record proves that it is theirs. Publish the record, then " +
-			"run the bulk operation verify. A domain that is there already is answered as it stands, with the record to publish.",
+			"run bulk_domains with op verify. A domain that is there already is answered as it stands, with the record to publish.",
 		Route:   op.Route{Method: "POST", Path: "/api/domains", Status: http.StatusCreated},
+		Tool:    true,
 		Scope:   ScopeDomains,
-		Effect:  op.Writes,
+		Effect:  op.Adds,
 		Limit:   op.Read,
 		Example: AddIn{Domain: "cobaltpine.com"},
 		Text:    AddOut.text,

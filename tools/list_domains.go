@@ -35,6 +35,7 @@ func (s *service) listDomains() op.Operation[DomainsIn, DomainsOut] {
 		Title:   "List your domains",
 		Doc:     "The caller's portfolio, a page at a time: which domains are proven to be theirs, which are for sale, and when they expire.",
 		Route:   op.Route{Method: "GET", Path: "/api/domains"},
+		Tool:    true,
 		Scope:   ScopeDomains,
 		Effect:  op.Reads,
 		Limit:   op.Read,

@@ -49,6 +49,7 @@ type options struct {
 	keep           *retention.Settings
 	tools, exclude settings.List
 	readOnly       bool
+	outputSchemas  bool
 	word           string // login, logout, or none: serve
 
 	started func(io.Writer) // says where everything is, once it is
@@ -62,6 +63,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	fs.Var(&o.tools, "tools", "`names` of the only tools to offer, separated by commas")
 	fs.Var(&o.exclude, "exclude-tools", "`names` of tools not to offer, separated by commas")
 	fs.BoolVar(&o.readOnly, "read-only", false, "offer no tool that changes something")
+	fs.BoolVar(&o.outputSchemas, "output-schemas", true, "have the schemas of answers in the list of tools; without them it is half as long")
 	o.cfg.StoreFlags(fs, dataDir(environ))
 	o.cfg.LookupFlags(fs)
 	o.cfg.KeysFlag(fs)
@@ -148,7 +150,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer measured.flush()
 	config := mcp.Config{
-		Version: version.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly,
+		Version: version.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly, NoOutputSchemas: !o.outputSchemas,
 		SignIn: `run "mcp login -backend URL" with the base URL of a public API where you have an account, and start this server with the same -backend`,
 	}
 	if token != "" && o.backend == "" && o.issuer == "" {

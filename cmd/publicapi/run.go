@@ -44,6 +44,8 @@ type options struct {
 	webhooks *settings.Networks // private addresses to which events may be sent
 	keep     *retention.Settings
 	payments *payments.Settings
+
+	outputSchemas bool
 }
 
 func parse(args []string, environ func(string) (string, bool), stdout io.Writer) (*options, error) {
@@ -56,6 +58,7 @@ func parse(args []string, environ func(string) (string, bool), stdout io.Writer)
 	o.webhooks = settings.NetworksOf(fs, "webhook-allow-private", "`CIDRs` that are not public to which events may be sent all the same, for tests")
 	o.keep = retention.Flags(fs)
 	o.payments = payments.Flags(fs)
+	fs.BoolVar(&o.outputSchemas, "output-schemas", true, "have the schemas of answers in the list of MCP tools; without them it is half as long")
 	words, err := settings.Parse(fs, args, environ, stdout)
 	if err == nil {
 		err = settings.CheckEnvironment(fs, os.Environ())
@@ -154,6 +157,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer o.keep.Start(ctx, application.DB, metrics.Registerer(), log, users.Accounts.UnconfirmedRetention()...)()
 	mcp, err := mcp.New(mcp.Config{
 		Set: set, Resources: tools.NewReference(set, application.Table), Version: version.Version(), Middleware: d, Logger: log,
+		NoOutputSchemas: !o.outputSchemas,
 	})
 	if err != nil {
 		return err

@@ -19,9 +19,11 @@ const calls = {
   tld_metadata: { tld: "de" },
   market_listings: { limit: 3 },
   batch_lookup: { operations: [{ id: "a", op: "tld_registration_price", params: { tld: "com", op: "renew" } }] },
+  list_domains: { limit: 5 },
+  add_domain: { domain: "cobaltpine.com" },
   bulk_domains: { op: "verify", domains: ["brewhaven.com"] },
 };
-const signedIn = "bulk_domains"; // is for signed-in callers alone
+const signedIn = ["list_domains", "add_domain", "bulk_domains"]; // are for signed-in callers alone
 
 const inspector = fileURLToPath(new URL("./node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", import.meta.url));
 const [mcp, publicapi] = [process.argv[2] ?? "bin/mcp", process.argv[3] ?? "bin/publicapi"].map((path) => resolve(path));
@@ -51,7 +53,7 @@ async function check(transport, era, target, personal) {
   const expected = Object.keys(calls).sort();
   if (names.join() !== expected.join()) throw new Error(`${transport}, ${era}: the tools are ${names}; this script calls ${expected}`);
   for (const name of names) {
-    const result = await inspect(era, name === signedIn ? personal : target, ["--method", "tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(calls[name])]);
+    const result = await inspect(era, signedIn.includes(name) ? personal : target, ["--method", "tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(calls[name])]);
     const [{ text }] = result.content;
     if (result.isError || !result.structuredContent || !text || text.startsWith("{") || text.length > JSON.stringify(result.structuredContent).length) {
       throw new Error(`${transport}, ${era}: ${name} answered ${JSON.stringify(result)}`);

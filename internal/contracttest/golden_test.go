@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/namewharf/namewharf/internal/tokens"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
@@ -164,14 +165,13 @@ func TestGoldenCatalogue(t *testing.T) {
 	golden(t, "catalogue.json", []byte(`{"version":"`+tools.APIVersion+`","catalogue":`+string(answer.JSON)+`}`))
 }
 
-// The budget of the tool list: 2 400 tokens (o200k_base) for names, descriptions and input schemas, 5 500 with output schemas.
-// No tokenizer is linked: the list takes 4.1 bytes a token, the densest tool 3.9, so the bounds are in bytes at 3.9 a token.
+// The budget of the tool list in tokens (o200k_base, by an estimate that is proven against counts): names, descriptions and
+// input schemas, the same with output schemas, and both for one tool.
 const (
-	bytesPerTokenTenths = 39
-	maxInputBytes       = 2400 * bytesPerTokenTenths / 10
-	maxListBytes        = 5500 * bytesPerTokenTenths / 10
-	maxToolInputBytes   = 320 * bytesPerTokenTenths / 10 // of one tool
-	maxToolBytes        = 600 * bytesPerTokenTenths / 10
+	maxInputTokens     = 2400
+	maxListTokens      = 5500
+	maxToolInputTokens = 340
+	maxToolTokens      = 700
 )
 
 // An assistant reads the list of tools before every conversation.
@@ -188,18 +188,19 @@ func TestToolBudget(t *testing.T) {
 	}
 	input, all := 0, 0
 	for _, tool := range list {
-		in := len(tool.Name) + len(tool.Description) + len(tool.InputSchema)
-		both := in + len(tool.OutputSchema)
-		if in > maxToolInputBytes {
-			t.Errorf("%s: name, description and input schema take %d bytes, at most %d: shorten Doc and the jsonschema tags of its input", tool.Name, in, maxToolInputBytes)
+		in := tokens.Estimate(tool.Name + tool.Description + string(tool.InputSchema))
+		both := in + tokens.Estimate(string(tool.OutputSchema))
+		if in > maxToolInputTokens {
+			t.Errorf("%s: name, description and input schema take about %d tokens, at most %d: shorten Doc and the jsonschema tags of its input", tool.Name, in, maxToolInputTokens)
 		}
-		if both > maxToolBytes {
-			t.Errorf("%s: with its output schema it takes %d bytes, at most %d: shorten the jsonschema tags of its output", tool.Name, both, maxToolBytes)
+		if both > maxToolTokens {
+			t.Errorf("%s: with its output schema it takes about %d tokens, at most %d: shorten its output", tool.Name, both, maxToolTokens)
 		}
+		t.Logf("%s: %d tokens, %d with its output schema", tool.Name, in, both)
 		input, all = input+in, all+both
 	}
-	if input > maxInputBytes || all > maxListBytes {
-		t.Errorf("%d tools take %d bytes, with output schemas %d; at most %d and %d: shorten the longest, or do not offer the operation as a tool", len(list), input, all, maxInputBytes, maxListBytes)
+	if input > maxInputTokens || all > maxListTokens {
+		t.Errorf("%d tools take about %d tokens, with output schemas %d; at most %d and %d: shorten the longest, or do not offer the operation as a tool", len(list), input, all, maxInputTokens, maxListTokens)
 	}
 	tools := 0
 	for _, o := range publicSet().All() {
@@ -210,5 +211,5 @@ func TestToolBudget(t *testing.T) {
 	if len(list) != tools {
 		t.Errorf("the list has %d tools, want the %d operations with Tool: true", len(list), tools)
 	}
-	t.Logf("%d tools, %d bytes, %d with output schemas", len(list), input, all)
+	t.Logf("%d tools, about %d tokens, %d with output schemas", len(list), input, all)
 }

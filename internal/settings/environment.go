@@ -16,11 +16,11 @@ var programs = strings.Fields(`
 	czds-login czds-url data db delay demo domain dry-run email env exclude-tools extra-resources force http
 	idempotency-key issuer json keep-audit keep-buyers keep-deliveries keep-events keep-listings keep-log key-id limit
 	log mail-from max-body-bytes-in-flight max-conns-per-addr max-registrations-per-day metrics-addr min-upload-rate name
-	names nonce note oidc order overlap overwrite partial partner partner-bp partner-keys-file period price-cents
-	public-note rate-limits read-only reason reference referral-bp refuse register registry retire review-limit-cents
-	scopes secret send server-key-file service-bp shrunk signup since smtp status status-code stripe-api-base stripe-key
-	stripe-key-file stripe-webhook-secret stripe-webhook-secret-file subject timestamp tld tools trusted-proxies url
-	version webhook-allow-private webhook-secret zone-dir zones`)
+	names nonce note oidc order output-schemas overlap overwrite partial partner partner-bp partner-keys-file period
+	price-cents public-note rate-limits read-only reason reference referral-bp refuse register registry retire
+	review-limit-cents scopes secret send server-key-file service-bp shrunk signup since smtp status status-code
+	stripe-api-base stripe-key stripe-key-file stripe-webhook-secret stripe-webhook-secret-file subject timestamp tld
+	tools trusted-proxies url version webhook-allow-private webhook-secret zone-dir zones`)
 
 // secretVariables are the environment variables without a flag.
 var secretVariables = []string{"NAMEWHARF_TOKEN", "NAMEWHARF_SERVER_KEYS", "NAMEWHARF_PARTNER_KEYS", "NAMEWHARF_PARTNER_SECRET", "NAMEWHARF_WEBHOOK_SECRET"}

@@ -32,6 +32,8 @@ type Config struct {
 	Exclude  []string // tools not to offer
 	ReadOnly bool     // leave out every tool that changes something
 
+	NoOutputSchemas bool // leave the schemas of answers out of the list of tools, which is half as long then
+
 	Middleware     *middleware.Stack // nil where only stdio is served
 	AllowedOrigins []string          // pages that may call besides our own and loopback ones, as scheme://host[:port]
 	AllowedHosts   []string          // names besides our own and loopback ones that the Host header may hold, as host[:port]
@@ -77,7 +79,7 @@ func New(cfg Config) (*Server, error) {
 		server.WithResourceCompletionProvider(completion),
 	)
 	for _, o := range offered {
-		tool, err := newTool(o)
+		tool, err := newTool(o, cfg.NoOutputSchemas)
 		if err != nil {
 			return nil, err
 		}

@@ -430,6 +430,29 @@ func TestUnknownToolNames(t *testing.T) {
 	}
 }
 
+// The list without output schemas is the same list otherwise.
+func TestNoOutputSchemas(t *testing.T) {
+	t.Parallel()
+	lists := map[bool]string{}
+	for _, bare := range []bool{false, true} {
+		s := open(t, option{cfg: mcp.Config{NoOutputSchemas: bare}})
+		var list struct{ Tools []map[string]any }
+		if err := json.Unmarshal(s.post(t, "/mcp", modern, body(modern, "tools/list", nil)).last(t).Result, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			if _, has := tool["outputSchema"]; has == bare {
+				t.Errorf("NoOutputSchemas %v: %s has an output schema: %v", bare, tool["name"], has)
+			}
+			delete(tool, "outputSchema")
+		}
+		lists[bare] = marshal(list)
+	}
+	if lists[true] != lists[false] {
+		t.Errorf("got %s\nwant %s", lists[true], lists[false])
+	}
+}
+
 func TestToolChoice(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -16,27 +16,29 @@ import (
 )
 
 // newTool describes an operation as a tool. The value is built by hand: mcp.NewTool sets a schema of its own beside a
-// raw one, which then fails to encode, and takes every tool for destructive by default.
-func newTool(o *op.Op) (mcp.Tool, error) {
+// raw one, which then fails to encode, and takes every tool for destructive by default. bare leaves the output schema out.
+func newTool(o *op.Op, bare bool) (mcp.Tool, error) {
 	in, err := json.Marshal(o.ToolIn())
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("schema of the input of %s: %w", o.Name, err)
 	}
-	out, err := outputSchema(o)
-	if err != nil {
-		return mcp.Tool{}, fmt.Errorf("schema of the output of %s: %w", o.Name, err)
-	}
-	reads := o.Effect == op.Reads
-	return mcp.Tool{
-		Name: o.Name, Title: o.Title, Description: o.Doc, RawInputSchema: in, RawOutputSchema: out,
+	tool := mcp.Tool{
+		Name: o.Name, Title: o.Title, Description: o.Doc, RawInputSchema: in,
 		Annotations: mcp.ToolAnnotation{
 			Title:           o.Title,
-			ReadOnlyHint:    new(reads),
-			DestructiveHint: new(!reads),
-			IdempotentHint:  new(reads),
+			ReadOnlyHint:    new(o.Effect == op.Reads),
+			DestructiveHint: new(o.Effect == op.Writes),
+			IdempotentHint:  new(o.Effect != op.Writes),
 			OpenWorldHint:   new(o.Limit == op.Lookup), // asks other services
 		},
-	}, nil
+	}
+	if bare {
+		return tool, nil
+	}
+	if tool.RawOutputSchema, err = outputSchema(o); err != nil {
+		return mcp.Tool{}, fmt.Errorf("schema of the output of %s: %w", o.Name, err)
+	}
+	return tool, nil
 }
 
 // outputSchema is the schema of an answer as far as a client validates it. Descriptions stay in the API's reference,

@@ -256,7 +256,7 @@ func statuses(o *op.Op) []int {
 	if hasBody(o) {
 		list = append(list, 408, 413, 415)
 	}
-	if o.Effect == op.Writes {
+	if o.Effect != op.Reads {
 		list = append(list, 409)
 	}
 	if o.Gone {
