@@ -28,6 +28,7 @@ import (
 	"github.com/namewharf/namewharf/oauthas"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
+	view "github.com/namewharf/namewharf/serve/mcp/app"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/pages"
 	"github.com/namewharf/namewharf/serve/static"
@@ -150,7 +151,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer measured.flush()
 	config := mcp.Config{
-		Version: version.Version(), Logger: log, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly, NoOutputSchemas: !o.outputSchemas,
+		Version: version.Version(), Logger: log, Apps: []mcp.App{view.Names()}, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly, NoOutputSchemas: !o.outputSchemas,
 		SignIn: `run "mcp login -backend URL" with the base URL of a public API where you have an account, and start this server with the same -backend`,
 	}
 	if token != "" && o.backend == "" && o.issuer == "" {

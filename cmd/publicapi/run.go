@@ -30,6 +30,7 @@ import (
 	"github.com/namewharf/namewharf/partner/wiring"
 	"github.com/namewharf/namewharf/payment/checkout"
 	"github.com/namewharf/namewharf/serve/mcp"
+	view "github.com/namewharf/namewharf/serve/mcp/app"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/pages"
 	"github.com/namewharf/namewharf/serve/rest"
@@ -157,7 +158,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer o.keep.Start(ctx, application.DB, metrics.Registerer(), log, users.Accounts.UnconfirmedRetention()...)()
 	mcp, err := mcp.New(mcp.Config{
 		Set: set, Resources: tools.NewReference(set, application.Table), Version: version.Version(), Middleware: d, Logger: log,
-		NoOutputSchemas: !o.outputSchemas,
+		Apps: []mcp.App{view.Names()}, NoOutputSchemas: !o.outputSchemas,
 	})
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/app"
 	"github.com/namewharf/namewharf/serve/mcp"
+	view "github.com/namewharf/namewharf/serve/mcp/app"
 	"github.com/namewharf/namewharf/tools"
 )
 
@@ -58,7 +59,7 @@ func answersOf(t *testing.T, registry string, requests ...string) map[int]json.R
 	}
 	defer b.Close()
 	set := tools.New(tools.Config{Lookup: b.Lookup, Market: b.Market, Table: b.Table, Prices: b.Prices, Secret: b.Secret, Now: time.Now})
-	server, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, b.Table), Version: "1", Logger: log})
+	server, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, b.Table), Version: "1", Logger: log, Apps: []mcp.App{view.Names()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/namewharf/namewharf/internal/tokens"
 	"github.com/namewharf/namewharf/serve/mcp"
+	"github.com/namewharf/namewharf/serve/mcp/app"
 	"github.com/namewharf/namewharf/serve/middleware"
 	"github.com/namewharf/namewharf/serve/rest"
 	"github.com/namewharf/namewharf/tld"
@@ -131,6 +132,7 @@ func toolList(t *testing.T) []byte {
 	set := publicSet()
 	s, err := mcp.New(mcp.Config{
 		Set: set, Resources: tools.NewReference(set, tld.DefaultTable()), Version: tools.APIVersion, Middleware: newMiddleware(), Logger: slog.New(slog.DiscardHandler),
+		Apps: []mcp.App{app.Names()},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 type Config struct {
 	Set       *op.Set
 	Resources Resources // nil: no resources and no completion
+	Apps      []App     // pages for hosts that show answers; each tool has one at most
 	Version   string
 
 	Tools    []string // the tools to offer, by name; none named: all
@@ -75,6 +76,7 @@ func New(cfg Config) (*Server, error) {
 		server.WithCacheHints(listsLast.Milliseconds(), mcp.CacheScopePublic),
 		server.WithHooks(Hooks()),
 		server.WithCompletions(),
+		server.WithExtensions(cfg.extensions()),
 		server.WithPromptCompletionProvider(completion),
 		server.WithResourceCompletionProvider(completion),
 	)
@@ -83,6 +85,7 @@ func New(cfg Config) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
+		tool.Meta = cfg.appMeta(o.Name)
 		s.tools[o.Name] = o
 		s.rpc.AddTool(tool, s.handle(o))
 	}
@@ -91,6 +94,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Resources != nil {
 		s.addResources()
 	}
+	s.addApps()
 	if cfg.Middleware != nil {
 		s.stream = server.NewStreamableHTTPServer(s.rpc, server.WithStateLess(true),
 			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))) // it logs clients that hang up
