@@ -47,8 +47,9 @@ bench: ## the benchmarks behind the figures in docs/speed.md
 golden: ## rewrite golden files, generated pages and the diagram after an intended change
 	go test $$(git grep -l '"update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
-pictures: ## take the pictures of docs/pages.md again, with chromium
+pictures: ## take the pictures of docs/pages.md and of the MCP app again, with chromium
 	go test ./serve/pages -run TestInABrowser -pictures
+	go test ./internal/conformance -run TestNamesInTheReferenceHost -pictures
 
 man: ## write the manual pages of operator into dist/man
 	go run -tags man ./cmd/operator man dist/man

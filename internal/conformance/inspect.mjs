@@ -55,7 +55,7 @@ async function check(transport, era, target, personal) {
   for (const name of names) {
     const result = await inspect(era, signedIn.includes(name) ? personal : target, ["--method", "tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(calls[name])]);
     const [{ text }] = result.content;
-    if (result.isError || !result.structuredContent || !text || text.startsWith("{") || text.length > JSON.stringify(result.structuredContent).length) {
+    if (result.isError || !result.structuredContent || !text || text.startsWith("{") || text.length > 300 + 0.4 * JSON.stringify(result.structuredContent).length) {
       throw new Error(`${transport}, ${era}: ${name} answered ${JSON.stringify(result)}`);
     }
   }

@@ -63,6 +63,8 @@ func addTools(s *server.MCPServer) {
 	}
 	s.AddTool(mcp.Tool{Name: "json_schema_2020_12_tool", Description: "Has a schema with many keywords.", RawInputSchema: schema2020},
 		always(result(text("ok"))))
+	s.AddTool(mcp.Tool{Name: "test_custom_headers", Description: "Has an argument that travels in a header too (SEP-2243).", RawInputSchema: json.RawMessage(
+		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}},"required":["region"]}`)}, always(result(text("ok"))))
 	addTool(s, "test_tool_with_logging", logging(s))
 	addTool(s, "test_logging_tool", logging(s))
 	addTool(s, "test_tool_with_progress", progress(s))

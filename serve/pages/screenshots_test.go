@@ -79,7 +79,7 @@ func testScreenshots(t *testing.T, chromium context.Context) {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(screenshotDir + "/*")
-	if want := len(screenshots) + 1; err != nil || len(files) != want { // and reference.png of the README
+	if want := len(screenshots) + 3; err != nil || len(files) != want { // and those of the README: reference.png, names-light.png and names-dark.png
 		t.Errorf("got %d files in %s, %v, want %d", len(files), screenshotDir, err, want)
 	}
 	for _, p := range screenshots {

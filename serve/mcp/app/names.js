@@ -70,7 +70,10 @@
     }
   }
 
-  const perTerm = (price) => price?.priceCents === undefined ? "" : money(price) + (price.term_years === 1 ? " a year" : price.term_years > 1 ? ` for ${Number(price.term_years)} years` : "");
+  function perTerm(price) {
+    const amount = money(price), years = price?.term_years;
+    return amount && years === 1 ? amount + " a year" : amount && years > 1 ? `${amount} for ${Number(years)} years` : amount;
+  }
 
   // read takes the names out of any of the answers with names.
   function read(answer) {
