@@ -151,7 +151,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	defer measured.flush()
 	config := mcp.Config{
-		Version: version.Version(), Logger: log, Apps: []mcp.App{view.Names()}, Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly, NoOutputSchemas: !o.outputSchemas,
+		Version: version.Version(), Logger: log, Apps: []mcp.App{view.Names()}, Icons: view.Icons(), Tools: o.tools, Exclude: o.exclude, ReadOnly: o.readOnly, NoOutputSchemas: !o.outputSchemas,
 		SignIn: `run "mcp login -backend URL" with the base URL of a public API where you have an account, and start this server with the same -backend`,
 	}
 	if token != "" && o.backend == "" && o.issuer == "" {

@@ -158,7 +158,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	defer o.keep.Start(ctx, application.DB, metrics.Registerer(), log, users.Accounts.UnconfirmedRetention()...)()
 	mcp, err := mcp.New(mcp.Config{
 		Set: set, Resources: tools.NewReference(set, application.Table), Version: version.Version(), Middleware: d, Logger: log,
-		Apps: []mcp.App{view.Names()}, NoOutputSchemas: !o.outputSchemas,
+		Apps: []mcp.App{view.Names()}, Icons: view.Icons(), NoOutputSchemas: !o.outputSchemas,
 	})
 	if err != nil {
 		return err

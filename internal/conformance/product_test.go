@@ -59,7 +59,7 @@ func answersOf(t *testing.T, registry string, requests ...string) map[int]json.R
 	}
 	defer b.Close()
 	set := tools.New(tools.Config{Lookup: b.Lookup, Market: b.Market, Table: b.Table, Prices: b.Prices, Secret: b.Secret, Now: time.Now})
-	server, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, b.Table), Version: "1", Logger: log, Apps: []mcp.App{view.Names()}})
+	server, err := mcp.New(mcp.Config{Set: set, Resources: tools.NewReference(set, b.Table), Version: "1", Logger: log, Apps: []mcp.App{view.Names()}, Icons: view.Icons()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,12 @@ import (
 	"runtime"
 )
 
-//go:embed manifest.json
-var manifest []byte
+var (
+	//go:embed manifest.json
+	manifest []byte
+	//go:embed icon.png
+	icon []byte
+)
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -101,7 +105,7 @@ func platform() (goos, goarch string) {
 	return goos, goarch
 }
 
-// pack returns the bundle: a zip archive of the manifest, the licence and the program.
+// pack returns the bundle: a zip archive of the manifest, the licence, the icon and the program.
 func pack(version, binary, entry string) ([]byte, error) {
 	described, err := withVersion(manifest, version)
 	if err != nil {
@@ -121,7 +125,7 @@ func pack(version, binary, entry string) ([]byte, error) {
 		name string
 		mode os.FileMode
 		body []byte
-	}{{"manifest.json", 0o644, described}, {"LICENSE", 0o644, licence}, {entry, 0o755, program}} {
+	}{{"manifest.json", 0o644, described}, {"LICENSE", 0o644, licence}, {"icon.png", 0o644, icon}, {entry, 0o755, program}} {
 		header := &zip.FileHeader{Name: file.name, Method: zip.Deflate} // no time: equal input gives an equal bundle
 		header.SetMode(file.mode)
 		w, err := z.CreateHeader(header)

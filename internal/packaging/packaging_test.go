@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +87,11 @@ func TestServerJSON(t *testing.T) {
 			Transport                                     struct{ Type string }
 			EnvironmentVariables                          []struct{ Name string }
 		}
+		WebsiteURL string
+		Icons      []struct {
+			Src, MIMEType string
+			Sizes         []string
+		}
 		Remotes []struct {
 			Type, URL string
 			Variables map[string]any
@@ -118,6 +125,20 @@ func TestServerJSON(t *testing.T) {
 		if !ok {
 			t.Errorf("server.json: %s is wrong: %s", what, raw)
 		}
+	}
+	if len(s.Icons) == 0 || !strings.HasPrefix(s.WebsiteURL, "https://") {
+		t.Errorf("server.json has %d icons, and the website %q", len(s.Icons), s.WebsiteURL)
+	}
+	for _, i := range s.Icons { // of this repository: an icon that is not there is not shown
+		path, ok := strings.CutPrefix(i.Src, "https://raw.githubusercontent.com/namewharf/namewharf/main/")
+		_, err := os.Stat("../../" + path)
+		if !ok || err != nil || len(i.Src) > 255 || len(i.Sizes) != 1 || !slices.Contains([]string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"}, i.MIMEType) ||
+			!regexp.MustCompile(`^(\d+x\d+|any)$`).MatchString(i.Sizes[0]) {
+			t.Errorf("server.json: the icon %+v, %v", i, err)
+		}
+	}
+	if size, err := png.DecodeConfig(bytes.NewReader(icon)); err != nil || size.Width != 512 || size.Height != 512 {
+		t.Errorf("the icon of the bundle: %+v, %v", size, err)
 	}
 	for _, v := range s.Packages[0].EnvironmentVariables {
 		if m.Server.Config.Env[v.Name] == "" {

@@ -55,3 +55,31 @@ func TestApps(t *testing.T) {
 		}
 	})
 }
+
+// Clients show the icon and the title in their lists of servers and tools.
+func TestIconsAndTitles(t *testing.T) {
+	t.Parallel()
+	s := open(t, option{cfg: mcp.Config{Icons: []mcp.Icon{{Type: "image/svg+xml", Size: "any", Body: []byte("<svg/>")}}}})
+	hello := string(s.post(t, "/mcp", "2025-11-25", body("2025-11-25", "initialize", map[string]any{
+		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"},
+	})).last(t).Result)
+	for _, part := range []string{`"title":"Namewharf"`, `"icons":[{"src":"data:image/svg+xml;base64,PHN2Zy8+","mimeType":"image/svg+xml","sizes":["any"]}]`} {
+		if !strings.Contains(hello, part) {
+			t.Errorf("initialize lacks %s: %s", part, hello)
+		}
+	}
+	var list struct {
+		Tools []struct {
+			Name, Title string
+			Annotations struct{ Title string }
+		}
+	}
+	if err := json.Unmarshal(s.post(t, "/mcp", modern, body(modern, "tools/list", nil)).last(t).Result, &list); err != nil || len(list.Tools) == 0 {
+		t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		if tool.Title == "" || tool.Annotations.Title != tool.Title {
+			t.Errorf("%s has the titles %q and %q", tool.Name, tool.Title, tool.Annotations.Title)
+		}
+	}
+}

@@ -7,6 +7,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -27,6 +28,7 @@ type Config struct {
 	Set       *op.Set
 	Resources Resources // nil: no resources and no completion
 	Apps      []App     // pages for hosts that show answers; each tool has one at most
+	Icons     []Icon    // of the server, for the lists of clients
 	Version   string
 
 	Tools    []string // the tools to offer, by name; none named: all
@@ -77,6 +79,7 @@ func New(cfg Config) (*Server, error) {
 		server.WithHooks(Hooks()),
 		server.WithCompletions(),
 		server.WithExtensions(cfg.extensions()),
+		server.WithIcons(cfg.icons()...),
 		server.WithPromptCompletionProvider(completion),
 		server.WithResourceCompletionProvider(completion),
 	)
@@ -110,6 +113,23 @@ func (s *Server) Handler(resource string, signedIn bool) http.Handler {
 		panic("mcp: a Handler needs a Middleware")
 	}
 	return s.guard.handler(s.stream, s.tools, resource, signedIn)
+}
+
+// An Icon is an image that a client may show beside the name of the server.
+type Icon struct {
+	Type string // its media type
+	Size string // such as 64x64, or any
+	Body []byte
+}
+
+// icons are the icons as data URLs, which are the same over HTTP and stdio.
+func (cfg *Config) icons() []mcp.Icon {
+	icons := make([]mcp.Icon, len(cfg.Icons))
+	for i, icon := range cfg.Icons {
+		src := "data:" + icon.Type + ";base64," + base64.StdEncoding.EncodeToString(icon.Body)
+		icons[i] = mcp.Icon{Src: src, MIMEType: icon.Type, Sizes: []string{icon.Size}}
+	}
+	return icons
 }
 
 // offered returns the operations that become tools, in the order of the set.

@@ -22,6 +22,11 @@ var Style []byte
 //go:embed icon.svg
 var Icon []byte
 
+// IconPNG is the same image for those who take no SVG, of 64 by 64 pixels.
+//
+//go:embed icon.png
+var IconPNG []byte
+
 // Handler serves both files for programs without the REST transport.
 func Handler() http.Handler {
 	mux := http.NewServeMux()

@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 
 	"github.com/namewharf/namewharf/serve/mcp"
+	"github.com/namewharf/namewharf/serve/static"
 )
 
 var (
@@ -30,6 +31,11 @@ func Names() mcp.App {
 		HTML:  string(page()),
 		Tools: []string{"search_domain", "check_domains", "suggest_domains", "market_listings"},
 	}
+}
+
+// Icons are those of the service.
+func Icons() []mcp.Icon {
+	return []mcp.Icon{{Type: "image/svg+xml", Size: "any", Body: static.Icon}, {Type: "image/png", Size: "64x64", Body: static.IconPNG}}
 }
 
 // page puts style and script into the frame, and their hashes into its policy.
