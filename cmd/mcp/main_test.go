@@ -136,7 +136,7 @@ func TestStdio(t *testing.T) {
 	if !strings.Contains(answer, `"name":"search_domain"`) || strings.Contains(answer, `"name":"batch_lookup"`) {
 		t.Errorf("tools/list: got %s", answer)
 	}
-	if answer = ask(t, p, call("search_domain", `{"q":"brewhaven.com","tlds":["com"]}`)); !strings.Contains(answer, `\"status\":\"registered\"`) {
+	if answer = ask(t, p, call("search_domain", `{"q":"brewhaven.com","tlds":["com"]}`)); !strings.Contains(answer, `"text":"search for brewhaven, `) || !strings.Contains(answer, `"status":"registered"`) {
 		t.Errorf("search_domain: got %s", answer)
 	}
 	if answer = ask(t, p, call("search_domain", `{"q":"a","require_real_prices":true}`)); !strings.Contains(answer, `mcp login -backend URL`) {
@@ -175,7 +175,7 @@ func TestTheStoreIsTheUsers(t *testing.T) {
 	t.Cleanup(func() { _ = reg.Close() })
 	cmd := programtest.Command(t, []string{"XDG_DATA_HOME=" + t.TempDir()}, "-registry", write(t, "registry.json", string(reg.File())))
 	p := programtest.StartCommand(t, cmd)
-	if answer := ask(t, p, call("whois_lookup", `{"domain":"cobaltpine.com"}`)); !strings.Contains(answer, `\"registered\":true`) {
+	if answer := ask(t, p, call("whois_lookup", `{"domain":"cobaltpine.com"}`)); !strings.Contains(answer, `"text":"cobaltpine.com: registered`) {
 		t.Errorf("whois_lookup: got %s", answer)
 	}
 	p.Terminate()
@@ -257,7 +257,7 @@ func TestTheTokenSpeaksForWhoIsOnStdio(t *testing.T) {
 	env := []string{"NAMEWHARF_TOKEN=tok"}
 	ofPrice := call("tld_registration_price", `{"tld":"com"}`)
 	stdio, _ := start(t, env, "-backend", api.URL)
-	if answer := ask(t, stdio, ofPrice); !strings.Contains(answer, `{\"tld\":\"com\"}`) {
+	if answer := ask(t, stdio, ofPrice); !strings.Contains(answer, `"structuredContent":{"tld":"com"}`) {
 		t.Errorf("stdio: got %s", answer)
 	}
 	if got := <-sent; got != "Bearer tok" {
