@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -102,10 +103,12 @@ type poster struct{ pieces []words.Piece }
 // post makes the words of a label and of keywords lead to the slot.
 func (x *Index) post(p *poster, slot uint32, label string, keywords []string) {
 	p.pieces = x.lex.Split(p.pieces[:0], fold(readable(label)))
-	x.pieces[slot] = uint8(max(1, len(p.pieces)))
+	mass := 0
 	for _, piece := range p.pieces {
+		mass += int(x.mass(piece))
 		x.postPiece(piece, makePosting(slot, false))
 	}
+	x.masses[slot] = uint8(max(1, min(mass, math.MaxUint8)))
 	for _, keyword := range keywords {
 		p.pieces = x.lex.Split(p.pieces[:0], fold(keyword))
 		for _, piece := range p.pieces {
@@ -198,7 +201,7 @@ func (x *Index) compact() {
 		x.currencies = append(x.currencies, old.currencies[slot])
 		x.listed = append(x.listed, old.listed[slot])
 		x.lengths = append(x.lengths, old.lengths[slot])
-		x.pieces = append(x.pieces, old.pieces[slot])
+		x.masses = append(x.masses, old.masses[slot])
 		if to%64 == 0 {
 			x.dead = append(x.dead, 0)
 		}
@@ -240,7 +243,7 @@ func (x *Index) clip() {
 	x.currencies = clip(x.currencies)
 	x.listed = clip(x.listed)
 	x.lengths = clip(x.lengths)
-	x.pieces = clip(x.pieces)
+	x.masses = clip(x.masses)
 	x.rare = clip(x.rare)
 	for w, list := range x.postings {
 		x.postings[w] = clip(list)

@@ -36,7 +36,7 @@ type Index struct {
 	lex  *words.Lexicon
 	seed maphash.Seed
 
-	counters sync.Pool // of *counters: searches take turns with them
+	scratch sync.Pool // of *scratch: searches take turns with them
 
 	mu sync.RWMutex
 	table
@@ -52,7 +52,7 @@ type table struct {
 	currencies []uint16 // number of the currency, of which there are at most 26³
 	listed     []int64
 	lengths    []uint8  // characters of the label as people read it
-	pieces     []uint8  // words of the label
+	masses     []uint8  // of the label's words together
 	dead       []uint64 // one bit a slot
 	deadCount  int
 
@@ -81,7 +81,7 @@ func newTable(capacity, bytes int) table {
 		currencies: make([]uint16, 0, capacity),
 		listed:     make([]int64, 0, capacity),
 		lengths:    make([]uint8, 0, capacity),
-		pieces:     make([]uint8, 0, capacity),
+		masses:     make([]uint8, 0, capacity),
 		dead:       make([]uint64, 0, capacity/64+1),
 		slots:      make([]uint32, tableSize(capacity)),
 	}
@@ -189,7 +189,7 @@ func (x *Index) add(label, suffix string, e *Entry) uint32 {
 	x.currencies = append(x.currencies, uint16(x.currencyNames.number(e.Currency)))
 	x.listed = append(x.listed, e.ListedAt)
 	x.lengths = append(x.lengths, readLength(label))
-	x.pieces = append(x.pieces, 0)
+	x.masses = append(x.masses, 0)
 	if slot%64 == 0 {
 		x.dead = append(x.dead, 0)
 	}

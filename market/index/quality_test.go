@@ -88,7 +88,7 @@ func TestSearchFindsWhatIsMeant(t *testing.T) {
 		{"zyntra", "zyntra.com", "getzyntra.io", "ember.com"},
 		{"crypto", "", "cryptocoin.com bitcoinwallet.io tokenmint.xyz", "ember.com"},
 		{"cheap flight", "cheapflights.net", "flightdeals.com", "hotelstay.com"},
-		{"developer", "developers.com", "codelab.dev softwarehub.io", "travelguide.com"},
+		{"developer", "developers.com", "softwarehub.io", "travelguide.com"},
 		{"pen", "", "penisland.com", "carpet.com"},
 		{"nonexistentgibberishzzz", "", "", "coffee.com ember.com"},
 		{"", "", "", "coffee.com"},

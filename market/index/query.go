@@ -13,25 +13,24 @@ type query struct {
 	domain string // the query as a full domain name; empty if it is none
 	joined string // its words without anything between: the label that they would make
 	hyphen string // its words joined by hyphens
-	terms  []term // by word, the strongest first
-	whole  uint16 // points of an entry that has all the words
-	cut    bool   // whether it is made of whole words only: then a label that begins with it must, too
+	terms  []term // the words themselves first, then those near in meaning, nearest first
+	masses [mostWords]uint8
+	mass   float32 // of its words together
+	cut    bool    // whether it is made of whole words only: then a label that begins with it must, too
 }
 
-// A term is a list of postings, with the points that an entry gets for being in it.
+// A term is a list of postings, with what it says of the entries in it.
 type term struct {
-	list   []posting
-	points uint16
-	word   uint8 // which word of the query, from 1; an entry gets points for each once
-	direct bool  // the word itself, not a neighbour
+	list []posting
+	near uint16 // similarity of the word to the whole query, in parts of unit
+	mass uint16 // of the word
+	word uint16 // which words of the query it is, one bit each; 0: none, but one near in meaning
 }
 
 // Limits of a query.
 const (
-	mostText    = 1024 // bytes; what follows is left out
-	mostWords   = 12   // further words are not looked for
-	wholePoints = 600  // of the most important word
-	rareWeight  = 1.0
+	mostText  = 1024 // bytes; what follows is left out
+	mostWords = 12   // further words are not looked for
 )
 
 // shortestPrefix is how many characters a query needs to find the labels that begin with it.
@@ -81,56 +80,125 @@ func stripURL(s string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-// addTerms finds the postings of the pieces and their neighbours.
+// addTerms finds the postings of the pieces, and of the words nearest in meaning to all of them together.
 func (x *Index) addTerms(q *query, pieces []words.Piece) {
-	pieces = x.meaningful(pieces)
+	pieces = x.meaningful(x.withParts(pieces))
 	q.cut = true
-	total := 0.0
-	for _, p := range pieces {
-		total += x.weight(p)
-	}
+	var meaning words.Vector
+	vectors := x.lex.Vectors()
 	for i, p := range pieces {
-		points := wholePoints * x.weight(p) / total
-		q.whole += uint16(points)
-		word := uint8(i + 1)
+		q.masses[i] = max(1, x.mass(p))
+		q.mass += float32(q.masses[i])
 		q.cut = q.cut && p.Word != 0
+		if v := vectors.Of(p.Word); p.Word != 0 {
+			meaning.Add(&v, float32(q.masses[i]))
+		}
+	}
+	if len(pieces) == 0 {
+		return
+	}
+	var near words.Products
+	known := meaning.Normalize()
+	if known {
+		near.Set(vectors, &meaning)
+	}
+	own, linked := []words.ID{}, map[words.ID]float32{}
+	for i, p := range pieces {
+		share := float32(q.masses[i]) / q.mass
 		if p.Word == 0 {
 			if list := x.rareList(p.Text); len(list) > 0 {
-				q.terms = append(q.terms, term{list, uint16(points), word, true})
+				q.terms = append(q.terms, term{list, fixed(share), uint16(q.masses[i]), 1 << i})
 			}
 			continue
 		}
-		x.addWord(q, p.Word, points, word, 0)
+		own = append(own, p.Word)
+		similar := x.nearness(p.Word, max(share, vectors.Similarity(&near, p.Word)), 1)
+		q.terms = append(q.terms, term{x.wordList(p.Word), fixed(similar), uint16(q.masses[i]), 1 << i})
+		for _, l := range x.lex.Neighbours(p.Word) {
+			linked[l.To] = max(linked[l.To], l.Strength*share)
+		}
 		if i+1 < len(pieces) {
 			// Two words that make one ("real estate", "web site") are both meant by it.
-			if both := x.lex.Find(p.Text + pieces[i+1].Text); both != 0 {
-				x.addWord(q, both, points, word, strong)
-				x.addWord(q, both, wholePoints*x.weight(pieces[i+1])/total, word+1, strong)
+			if both := x.lex.Base(x.lex.Find(p.Text + pieces[i+1].Text)); both != 0 {
+				own = append(own, both)
+				q.terms = append(q.terms, term{x.wordList(both), unit, words.FullMass, 3 << i})
 			}
 		}
 	}
-	slices.SortStableFunc(q.terms, func(a, b term) int {
-		return cmp.Or(cmp.Compare(a.word, b.word), cmp.Compare(b.points, a.points))
-	})
+	if known {
+		x.addNearest(q, &near, own, linked)
+	}
 }
 
-// strong is the strength of links that say what a word made of two means: weaker ones lead from "bookstore" to all stores.
-const strong = 0.75
-
-// addWord adds the postings of a word of the lexicon, and of its neighbours of at least that strength.
-func (x *Index) addWord(q *query, word words.ID, points float64, number uint8, least float32) {
+// wordList is the postings of a base form.
+func (x *Index) wordList(word words.ID) []posting {
 	if x.postings == nil {
-		return
+		return nil
 	}
-	base := x.lex.Base(word)
-	if list := x.postings[base]; len(list) > 0 {
-		q.terms = append(q.terms, term{list, uint16(points), number, true})
+	return x.postings[word]
+}
+
+// How near in meaning a word has to be, and how many such words are looked for.
+const (
+	leastNear = 0.35
+	mostNear  = 96
+)
+
+// What nearness is made of.
+const (
+	linkShare   = 0.25 // a link of the word list, against similarity
+	genericNear = 0.6  // of that of a word which says what a name is about
+)
+
+// nearness is how near a word is to a query, of its similarity and its link to one of the query's words.
+func (x *Index) nearness(word words.ID, similarity, link float32) float32 {
+	n := (1-linkShare)*similarity + linkShare*link
+	if x.lex.Mass(word) < words.FullMass/2 {
+		n *= genericNear
 	}
-	for _, l := range x.lex.Neighbours(base) {
-		if list := x.postings[l.To]; len(list) > 0 && l.Strength >= least {
-			q.terms = append(q.terms, term{list, uint16(points * float64(l.Strength)), number, false})
+	return n
+}
+
+// addNearest adds the words nearest to the meaning of the query that any entry has, but for its own.
+func (x *Index) addNearest(q *query, near *words.Products, own []words.ID, linked map[words.ID]float32) {
+	vectors := x.lex.Vectors()
+	first := best[neighbour]{limit: mostNear, compare: func(a, b neighbour) int {
+		return cmp.Or(cmp.Compare(b.near, a.near), cmp.Compare(a.word, b.word))
+	}}
+	for word, list := range x.postings {
+		if len(list) == 0 {
+			continue
+		}
+		if s := vectors.Similarity(near, words.ID(word)); s >= leastNear && !slices.Contains(own, words.ID(word)) {
+			first.add(neighbour{words.ID(word), x.nearness(words.ID(word), s, linked[words.ID(word)])})
 		}
 	}
+	for _, n := range first.sorted() {
+		if mass := x.lex.Mass(n.word); mass > 0 {
+			q.terms = append(q.terms, term{x.postings[n.word], fixed(n.near), uint16(mass), 0})
+		}
+	}
+}
+
+// A neighbour is a word near in meaning to a query.
+type neighbour struct {
+	word words.ID
+	near float32
+}
+
+// withParts puts the two words of a compound behind it, so that what is about "books" is found for "bookstore".
+func (x *Index) withParts(pieces []words.Piece) []words.Piece {
+	var all []words.Piece
+	for _, p := range pieces {
+		all = append(all, p)
+		if p.Word == 0 {
+			continue
+		}
+		if first, second := x.lex.Parts(x.lex.Base(p.Word)); first != 0 && second != 0 {
+			all = append(all, words.Piece{Text: x.lex.Text(first), Word: first}, words.Piece{Text: x.lex.Text(second), Word: second})
+		}
+	}
+	return all
 }
 
 // meaningful leaves out repeated words, and words such as "the" unless there are no others.
@@ -155,12 +223,12 @@ func (x *Index) meaningful(pieces []words.Piece) []words.Piece {
 	return kept[:min(len(kept), mostWords)]
 }
 
-// weight is how much of a query's meaning a word carries: little for words that are in everything, 1 for special ones.
-func (x *Index) weight(p words.Piece) float64 {
+// mass is how much of a meaning a piece carries; what is no word is taken for a name, which carries all.
+func (x *Index) mass(p words.Piece) uint8 {
 	if p.Word == 0 {
-		return rareWeight
+		return words.FullMass
 	}
-	return x.lex.Weight(p.Word)
+	return x.lex.Mass(x.lex.Base(p.Word))
 }
 
 // rareList is the postings of a piece that is no word, ascending.

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -23,18 +24,27 @@ type Hit struct {
 	Score float32 // best first; above 1 for exact matches
 }
 
-// Scores of what is found by its label instead of by its words, and shares of the rest.
+// Scores of what is found by its label instead of by its words.
 const (
 	domainScore = 4.0 // the very domain
 	labelScore  = 3.0 // the same label under another suffix
 	hyphenScore = 2.9 // the label written with hyphens between the words
 	prefixScore = 0.6 // the label begins with the query, perhaps in the middle of a word: at least this
 	prefixBonus = 0.2 // the label begins with the words of the query: this much more than by the words alone
-	coverShare  = 0.7 // of the query that the entry covers, against how little else the label says
 )
 
-// relevant is the share of the query's points below which an entry is not shown.
-const relevant = 0.54
+// Shares of the score of what is found by its words.
+const (
+	mostShare    = 0.6  // the nearest of its words, against all of them
+	meaningShare = 0.75 // what its words mean, against how much of the query they are
+)
+
+// From which scores entries are shown.
+const (
+	enough    = 0.36
+	fallback  = 0.25 // better than nothing: when none has enough
+	ofTheBest = 0.65 // of the best score
+)
 
 // keywordShare is what a word among the keywords is worth against one in the label.
 const keywordShare = 0.85
@@ -80,6 +90,7 @@ func (x *Index) relevant(q *query, add func(found)) {
 type found struct {
 	slot    uint32
 	score   float32
+	meaning float32 // the part of the score that is about meaning
 	match   Match
 	byWords bool // not by its label
 }
@@ -141,95 +152,121 @@ func (x *Index) byLabel(q *query, add func(found)) {
 	}
 }
 
-// window is how many slots are counted at a time: few enough for the counters to stay in the processor's cache.
+// unit is the similarity 1 in the integers that are counted with.
+const unit = 1 << 12
+
+func fixed(similarity float32) uint16 { return uint16(max(0, min(unit, similarity*unit))) }
+
+// window is how many slots are counted at a time: few enough for the tallies to stay in the processor's cache.
 const window = 1 << 14
 
-// tally is the points of a slot.
+// A tally is what the terms say of a slot.
 type tally struct {
-	total, direct uint16
-	word          uint8 // the last word that gave points
-	labelled      uint8 // the last word that the label answers
-	inLabel       uint8 // how many it does
+	sum         uint32 // of mass and similarity of the words that it has, in parts of unit
+	most        uint16 // the greatest of their similarities
+	words       uint16 // which words of the query it has
+	keywords    uint16 // and which of these only among its keywords
+	labelMasses uint16 // of the words that the label has
 }
 
-// counters count a window. Between uses all are zero.
-type counters struct {
+// scratch is what a search by words needs besides its results. Between uses the tallies are zero.
+type scratch struct {
 	tallies [window]tally
-	touched []uint16 // those that are not zero
+	touched []uint16 // the tallies that are not zero
+	found   []found
 }
 
-// byWords finds entries by the words of the query and their neighbours, in the order of slots.
+// byWords finds entries by the words of the query and by words near in meaning, in the order of slots.
 func (x *Index) byWords(q *query, add func(found)) {
 	if len(q.terms) == 0 {
 		return
 	}
-	floor := uint16(relevant * float64(q.whole))
-	c, ok := x.counters.Get().(*counters)
+	s, ok := x.scratch.Get().(*scratch)
 	if !ok {
-		c = new(counters)
+		s = new(scratch)
 	}
-	defer x.counters.Put(c)
+	defer x.scratch.Put(s)
+	s.found = s.found[:0]
+	first := float32(0)
 	rest := slices.Clone(q.terms)
 	for low := uint32(0); low < uint32(len(x.ends)); low += window {
 		left := false
 		for i := range rest {
-			rest[i].list = rest[i].count(low, c)
+			rest[i].list = rest[i].count(low, s)
 			left = left || len(rest[i].list) > 0
 		}
-		for _, offset := range c.touched {
-			points := c.tallies[offset]
-			c.tallies[offset] = tally{}
-			if slot := low + uint32(offset); points.total >= floor && !x.isDead(slot) {
-				add(x.judge(q, slot, points, floor))
+		for _, offset := range s.touched {
+			t := s.tallies[offset]
+			s.tallies[offset] = tally{}
+			slot := low + uint32(offset)
+			if f := x.judge(q, slot, t); (f.match == Keyword || f.meaning >= max(fallback, ofTheBest*first)) && !x.isDead(slot) {
+				first = max(first, f.meaning)
+				s.found = append(s.found, f)
 			}
 		}
-		c.touched = c.touched[:0]
+		s.touched = s.touched[:0]
 		if !left {
-			return
+			break
+		}
+	}
+	floor := ofTheBest * first
+	if first >= enough {
+		floor = max(floor, enough)
+	}
+	for _, f := range s.found {
+		if f.match == Keyword || f.meaning >= floor {
+			add(f)
 		}
 	}
 }
 
-// count gives the points of a term to the slots of the window from low, and returns the postings behind it.
-func (t *term) count(low uint32, of *counters) []posting {
+// count adds what a term says of the slots of the window from low, and returns the postings behind it.
+func (t *term) count(low uint32, s *scratch) []posting {
 	list, end := t.list, (low+window)<<1
-	weak := uint16(keywordShare * float32(t.points))
+	weak := uint16(keywordShare * float32(t.near))
 	for i, at := range list {
 		if at >= end {
 			return list[i:]
 		}
 		offset := at>>1 - low
-		c := &of.tallies[offset]
-		if at&1 == 0 && c.labelled != t.word { // also where a keyword gave the points of the word
-			c.labelled = t.word
-			c.inLabel++
+		c := &s.tallies[offset]
+		if c.most == 0 {
+			s.touched = append(s.touched, uint16(offset))
 		}
-		if c.word == t.word {
+		if at&1 != 0 {
+			c.most = max(c.most, weak, 1)
+			c.sum += uint32(t.mass) * uint32(weak)
+			c.keywords |= t.word &^ c.words
+			c.words |= t.word
 			continue
 		}
-		if c.word == 0 {
-			of.touched = append(of.touched, uint16(offset))
-		}
-		c.word = t.word
-		points := t.points
-		if at&1 != 0 {
-			points = weak
-		}
-		c.total += points
-		if t.direct {
-			c.direct += points
-		}
+		c.most = max(c.most, t.near, 1)
+		c.sum += uint32(t.mass) * uint32(t.near)
+		c.labelMasses += t.mass
+		c.keywords &^= t.word
+		c.words |= t.word
 	}
 	return nil
 }
 
-// judge turns the points of a relevant slot into its score.
-func (x *Index) judge(q *query, slot uint32, c tally, floor uint16) found {
-	covered := min(1, float32(c.total)/float32(q.whole))
-	precise := min(1, float32(c.inLabel)/float32(x.pieces[slot]))
-	f := found{slot: slot, score: covered * (coverShare + (1-coverShare)*precise), match: Semantic, byWords: true}
-	if c.direct >= floor {
+// judge turns the tally of a slot into its score.
+func (x *Index) judge(q *query, slot uint32, t tally) found {
+	most := float32(t.most) / unit
+	sum := min(most, float32(t.sum)/unit/float32(max(uint16(x.masses[slot]), t.labelMasses, 1)))
+	covered := q.massOf(t.words) - (1-keywordShare)*q.massOf(t.keywords)
+	covered /= q.mass
+	f := found{slot: slot, match: Semantic, byWords: true, meaning: mostShare*most + (1-mostShare)*sum}
+	f.score = meaningShare*f.meaning + (1-meaningShare)*covered
+	if covered >= keywordShare {
 		f.match = Keyword
 	}
 	return f
+}
+
+// massOf is the mass of some words of the query.
+func (q *query) massOf(words uint16) (sum float32) {
+	for ; words != 0; words &= words - 1 {
+		sum += float32(q.masses[bits.TrailingZeros16(words)])
+	}
+	return sum
 }

@@ -12,9 +12,9 @@ const (
 
 // Words below these costs say nothing by themselves, or little; the generator's extra.txt puts them there.
 const (
-	commonCost    = 62
-	genericCost   = 82
-	genericWeight = 0.4
+	commonCost   = 62
+	genericCost  = 82
+	frequentCost = 105
 )
 
 // A Piece is a part of a text: a word of the list, a number, or letters that are no word.

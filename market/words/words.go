@@ -19,6 +19,33 @@ import (
 	"strings"
 )
 
+// generic are words that say little of what a name is about: kinds of business, places and wares, and words that names are
+// filled up with. They are base forms.
+const generic = `
+	agency agent association broker business center centre class club company consultant consulting corporation dealer delivery
+	directory equipment expert factory firm gear goods group guide hire house idea item maker near office partner place product
+	professional provider quality rental repair sale seller service shop solution specialist store studio supply supplier team
+	tool wholesale world
+
+	alley avenue barn base bay bazaar blend block board boat box boy bridge buddy camp cart castle champion chest choice circle city
+	co connect core corner cottage cove craft crew den desk direct dock drop edge empire emporium express factor field finder first
+	flow forge fort forward garage gate genie girl globe grove guru guy hall harbor haul haus haven heaven hero hill hive hub
+	inc insider island joint junction kit king kingdom lab land lane launch lift line link list loft lounge ly mart mate master
+	matter max mill mind mine mobile motion nation nest nook now one outlet pal palace park partner path peak pick pilot pipeline
+	planet plus pod point port portal post prime pro queen quest ranch rank room root rush select shack shed shelf shield side smart
+	smith source space spark spot spring square stack stand star start station stock stop street stream suite super table tap trail
+	track tree tribe unit vault venture view villa village ville vista ware warehouse watch wave way well wing wise wizard work
+	works yard zone`
+
+// places say where a business is, not what it is about.
+const places = `
+	africa america amsterdam asia athens atlanta austin australia austria barcelona beijing belgium berlin boston brazil brussels
+	budapest california canada chicago china cologne colorado copenhagen dallas delhi denmark denver dubai dublin england europe
+	finland florida france frankfurt germany greece hamburg hawaii helsinki houston india ireland istanbul italy japan korea lisbon
+	london madrid melbourne mexico miami milan montreal moscow mumbai munich norway oslo paris phoenix poland portland portugal
+	prague rome scotland seattle seoul shanghai singapore spain stockholm stuttgart sweden switzerland sydney texas tokyo toronto
+	turkey vancouver vienna warsaw zurich city downtown local nearby region town`
+
 // packed is english.txt as the generator compresses it: a third of the size in every program.
 //
 //go:embed english.txt.gz
@@ -39,6 +66,8 @@ type Lexicon struct {
 	words []word // by ID; the first is unused
 	links []Link
 	texts string // of all words
+
+	vectors *Vectors
 }
 
 // node is a prefix of words. Its children are consecutive from first, one for each bit of letters.
@@ -56,9 +85,11 @@ type word struct {
 	base      ID
 	links     uint32 // the first in Lexicon.links
 	linkCount uint8
+	generic   bool
+	place     bool
 }
 
-// English returns the built-in lexicon. It takes some tens of milliseconds and 6 MB: make one and keep it.
+// English returns the built-in lexicon with its vectors. It takes some tens of milliseconds and 6 MB: make one and keep it.
 func English() *Lexicon {
 	text, err := unpack(packed)
 	if err != nil {
@@ -68,6 +99,7 @@ func English() *Lexicon {
 	if err != nil {
 		panic("words: built-in list: " + err.Error())
 	}
+	l.vectors = EnglishVectors()
 	return l
 }
 
@@ -110,6 +142,12 @@ func Parse(text string) (*Lexicon, error) {
 	}
 	l.texts = texts.String()
 	l.buildTree()
+	for w := range strings.FieldsSeq(generic) {
+		l.words[l.Find(w)].generic = true
+	}
+	for w := range strings.FieldsSeq(places) {
+		l.words[l.Find(w)].place = true
+	}
 	for id := 1; id < len(l.words); id++ {
 		if err := l.relate(&l.words[id], rest[id]); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.Text(ID(id)), err)
@@ -234,13 +272,29 @@ func (l *Lexicon) Neighbours(id ID) []Link {
 	return l.links[w.links : w.links+uint32(w.linkCount)]
 }
 
-// Weight is how much a word says: 1, or less for a word that is in every other name, as "shop" and "online" are.
-func (l *Lexicon) Weight(id ID) float64 {
-	if l.words[id].cost < genericCost {
-		return genericWeight
+// Frequent reports whether the word is among the few thousand that are written most.
+func (l *Lexicon) Frequent(id ID) bool { return l.words[id].cost < frequentCost }
+
+// Vectors are the meanings of the words; those of a lexicon that was read by [Parse] have none.
+func (l *Lexicon) Vectors() *Vectors { return l.vectors }
+
+// Mass is how much of a name's or a query's meaning a word carries: [FullMass], a quarter of that for a word that is in every
+// other name, as "shop" and "online" are, or that says only what kind of business it is ("agency"), half for a place, and 0 for
+// "the" and "for".
+func (l *Lexicon) Mass(id ID) uint8 {
+	switch {
+	case l.Common(id):
+		return 0
+	case l.words[id].cost < genericCost || l.words[id].generic:
+		return FullMass / 4
+	case l.words[id].place:
+		return FullMass / 2
 	}
-	return 1
+	return FullMass
 }
+
+// FullMass is the mass of a word that says what a name is about.
+const FullMass = 4
 
 // Common reports whether the word says next to nothing by itself, as "the" and "for" do.
 func (l *Lexicon) Common(id ID) bool { return l.words[id].cost < commonCost }

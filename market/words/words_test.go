@@ -97,9 +97,9 @@ func TestWordsAreRelated(t *testing.T) {
 			t.Errorf("Parts(%s) = %q, %q; want %q, %q", tt.word, l.Text(first), l.Text(second), tt.first, tt.second)
 		}
 	}
-	for word, want := range map[string]float64{"shop": genericWeight, "online": genericWeight, "coffee": 1, "garden": 1} {
-		if got := l.Weight(l.Find(word)); got != want {
-			t.Errorf("Weight(%s) = %v, want %v", word, got, want)
+	for word, want := range map[string]uint8{"shop": 1, "agency": 1, "online": 1, "the": 0, "coffee": FullMass, "garden": FullMass} {
+		if got := l.Mass(l.Find(word)); got != want {
+			t.Errorf("Mass(%s) = %v, want %v", word, got, want)
 		}
 	}
 	for word, want := range map[string]bool{"the": true, "for": true, "coffee": false, "shop": false} {

