@@ -15,6 +15,7 @@ type query struct {
 	hyphen string // its words joined by hyphens
 	terms  []term // the words themselves first, then those near in meaning, nearest first
 	masses [mostWords]uint8
+	words  int
 	mass   float32 // of its words together
 	cut    bool    // whether it is made of whole words only: then a label that begins with it must, too
 }
@@ -38,7 +39,9 @@ const shortestPrefix = 3
 
 // parse makes a query of a domain, a label, a phrase or a URL. The caller holds the lock.
 func (x *Index) parse(text string) query {
-	text = stripURL(fold(strings.TrimSpace(text[:min(len(text), mostText)])))
+	text = text[:min(len(text), mostText)]
+	foreign := strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 }) // no English to be corrected
+	text = stripURL(fold(strings.TrimSpace(text)))
 	var q query
 	if !strings.ContainsAny(text, " \t\n") {
 		if label, suffix, dotted := strings.Cut(text, "."); dotted {
@@ -53,7 +56,11 @@ func (x *Index) parse(text string) query {
 	}
 	var pieces []words.Piece
 	for field := range strings.FieldsFuncSeq(text, notInWord) {
+		own := len(pieces)
 		pieces = x.lex.Split(pieces, field)
+		if meant := x.corrected(field, pieces[own:]); meant != 0 && !foreign {
+			pieces = append(pieces[:own], words.Piece{Text: x.lex.Text(meant), Word: meant})
+		}
 		q.joined += field
 		if q.hyphen != "" {
 			q.hyphen += "-"
@@ -62,6 +69,27 @@ func (x *Index) parse(text string) query {
 	}
 	x.addTerms(&q, pieces)
 	return q
+}
+
+// leastCorrected is how many letters a field needs to be taken for a misspelt word, and leastPart how many each of the words
+// that it is made of needs not to be.
+const (
+	leastCorrected = 5
+	leastPart      = 3
+)
+
+// corrected is the word that a field is taken to be a misspelling of; 0 for a word, a compound, or the beginning of a label.
+func (x *Index) corrected(field string, pieces []words.Piece) words.ID {
+	if len(field) < leastCorrected || len(pieces) == 1 && pieces[0].Word != 0 {
+		return 0
+	}
+	if !slices.ContainsFunc(pieces, func(p words.Piece) bool { return p.Word == 0 || len(p.Text) < leastPart }) {
+		return 0
+	}
+	if len(x.withPrefix(field)) > 0 || len(x.rareList(field)) > 0 {
+		return 0
+	}
+	return x.lex.Corrected(field)
 }
 
 func notInWord(r rune) bool {
@@ -83,7 +111,7 @@ func stripURL(s string) string {
 // addTerms finds the postings of the pieces, and of the words nearest in meaning to all of them together.
 func (x *Index) addTerms(q *query, pieces []words.Piece) {
 	pieces = x.meaningful(x.withParts(pieces))
-	q.cut = true
+	q.cut, q.words = true, len(pieces)
 	var meaning words.Vector
 	vectors := x.lex.Vectors()
 	for i, p := range pieces {

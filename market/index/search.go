@@ -80,7 +80,7 @@ func (x *Index) relevant(q *query, add func(found)) {
 		}
 	})
 	x.byWords(q, func(f found) {
-		if !seen[f.slot] {
+		if len(seen) == 0 || !seen[f.slot] {
 			add(f)
 		}
 	})
@@ -187,7 +187,7 @@ func (x *Index) byWords(q *query, add func(found)) {
 	}
 	defer x.scratch.Put(s)
 	s.found = s.found[:0]
-	first := float32(0)
+	first, least := float32(0), fixed(fallback)
 	rest := slices.Clone(q.terms)
 	for low := uint32(0); low < uint32(len(x.ends)); low += window {
 		left := false
@@ -199,8 +199,12 @@ func (x *Index) byWords(q *query, add func(found)) {
 			t := s.tallies[offset]
 			s.tallies[offset] = tally{}
 			slot := low + uint32(offset)
+			if t.most < least && 2*bits.OnesCount16(t.words) <= q.words {
+				continue // means too little, and is too little of the query
+			}
 			if f := x.judge(q, slot, t); (f.match == Keyword || f.meaning >= max(fallback, ofTheBest*first)) && !x.isDead(slot) {
 				first = max(first, f.meaning)
+				least = fixed(max(fallback, ofTheBest*first))
 				s.found = append(s.found, f)
 			}
 		}

@@ -1,6 +1,8 @@
 package words
 
 import (
+	"encoding/binary"
+	"hash/crc32"
 	"os"
 	"strings"
 	"testing"
@@ -190,5 +192,63 @@ func BenchmarkSplit(b *testing.B) {
 	var pieces []Piece
 	for b.Loop() {
 		pieces = l.Split(pieces[:0], "berlincoffeeshop")
+	}
+}
+
+func TestCorrected(t *testing.T) {
+	t.Parallel()
+	l := English()
+	for text, want := range map[string]string{
+		"cofee": "coffee", "coffe": "coffee", "cofffee": "coffee", "coffea": "coffee", "cofefe": "coffee", "resturant": "restaurant",
+		"jewellry": "jewelry", "plumbng": "plumbing", "dentsit": "dentist", "xqzzyw": "", "a": "", "b\xc3\xbccher": "", "": "",
+	} {
+		if got := l.Text(l.Corrected(text)); got != want {
+			t.Errorf("Corrected(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzCorrected(f *testing.F) {
+	l := English()
+	f.Add("cofee")
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := l.Text(l.Corrected(s)); got != "" && (got[0] != s[0] || len(got) < len(s)-1 || len(got) > len(s)+1) {
+			t.Errorf("Corrected(%q) = %q, more than an edit away", s, got)
+		}
+	})
+}
+
+func FuzzParseVectors(f *testing.F) {
+	f.Add([]byte(VectorMagic))
+	f.Add(vectorFile[:4096])
+	f.Fuzz(func(t *testing.T, table []byte) {
+		v, err := ParseVectors(table)
+		if err != nil {
+			return
+		}
+		for id := range ID(len(v.row)) {
+			v.Of(id)
+		}
+	})
+}
+
+func TestVectorsFitTheList(t *testing.T) {
+	t.Parallel()
+	text, err := unpack(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := binary.LittleEndian.Uint32(vectorFile[4:]); sum != crc32.ChecksumIEEE([]byte(text)) {
+		t.Errorf("vectors.bin was made for another english.txt: make it again (gen -embeddings)")
+	}
+	l, v := English(), EnglishVectors()
+	near := func(a, b string) float32 {
+		x, y := v.Of(l.Find(a)), v.Of(l.Find(b))
+		return x.Dot(&y)
+	}
+	for _, tt := range []struct{ a, b, far string }{{"coffee", "espresso", "lawyer"}, {"dentist", "tooth", "car"}, {"car", "vehicle", "loan"}} {
+		if near(tt.a, tt.b) < 0.7 || near(tt.a, tt.far) > 0.35 {
+			t.Errorf("%s: %s is at %.2f, %s at %.2f", tt.a, tt.b, near(tt.a, tt.b), tt.far, near(tt.a, tt.far))
+		}
 	}
 }
