@@ -6,6 +6,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/tld"
 )
@@ -100,21 +101,30 @@ func (s *service) tlds(_ context.Context, in TLDsIn) (TLDsOut, error) {
 		if err != nil {
 			return TLDsOut{}, err
 		}
-		row := TLDPrices{TLD: suffix.String(), Unicode: suffix.Unicode(), Type: m.Type}
-		for action, at := range map[tld.Action]*ActionPrice{
-			tld.Register: &row.Register, tld.Renew: &row.Renew, tld.Transfer: &row.Transfer, tld.Restore: &row.Restore,
-		} {
-			p, err := s.cfg.Prices.Price(suffix, action)
-			if fault.Is(err, fault.NotFound) {
-				continue
-			}
-			if err != nil {
-				return TLDsOut{}, err
-			}
-			*at = ActionPrice{p.Amount.Cents, p.Amount.Currency, p.TermYears}
-			row.AsOf = max(row.AsOf, dateOf(p.AsOf))
+		row, err := s.pricesOf(suffix)
+		if err != nil {
+			return TLDsOut{}, err
 		}
+		row.TLD, row.Unicode, row.Type = suffix.String(), suffix.Unicode(), m.Type
 		out.TLDs = append(out.TLDs, row)
 	}
 	return out, nil
+}
+
+// pricesOf is what each action costs under a suffix; an action that is not offered is absent.
+func (s *service) pricesOf(suffix fqdn.Name) (row TLDPrices, err error) {
+	for action, at := range map[tld.Action]*ActionPrice{
+		tld.Register: &row.Register, tld.Renew: &row.Renew, tld.Transfer: &row.Transfer, tld.Restore: &row.Restore,
+	} {
+		p, err := s.cfg.Prices.Price(suffix, action)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return TLDPrices{}, err
+		}
+		*at = ActionPrice{p.Amount.Cents, p.Amount.Currency, p.TermYears}
+		row.AsOf = max(row.AsOf, dateOf(p.AsOf))
+	}
+	return row, nil
 }

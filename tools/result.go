@@ -27,6 +27,7 @@ type Result struct {
 	Reason       string       `json:"reason,omitzero"`
 	Evidence     []Evidence   `json:"evidence"`
 	Registration Registration `json:"registration,omitzero" jsonschema:"what registering the name costs"`
+	Renewal      Registration `json:"renewal,omitzero" jsonschema:"what renewing it costs"`
 	Listing      Listing      `json:"listing,omitzero" jsonschema:"present when the name is for sale here"`
 	RetryAfter   int          `json:"retry_after_s,omitzero"`
 }
@@ -41,7 +42,7 @@ type Evidence struct {
 	ZoneDate time.Time `json:"zone_date,omitzero" jsonschema:"of the zone file that the answer is from"`
 }
 
-// A Registration is the price of registering a name under its suffix. It is public.
+// A Registration is the price of registering or renewing a name under its suffix. It is public.
 type Registration struct {
 	PriceCents int64  `json:"priceCents"`
 	Currency   string `json:"currency"`
@@ -101,9 +102,8 @@ func (s *service) result(ctx context.Context, kind Kind, v lookup.Verdict) Resul
 		r.Unicode = v.Name.Unicode()
 	}
 	if v.Status == lookup.Available || v.Status == lookup.LikelyAvailable {
-		if p, err := s.cfg.Prices.Price(v.Suffix, tld.Register); err == nil {
-			r.Registration = Registration{p.Amount.Cents, p.Amount.Currency, p.TermYears}
-		}
+		r.Registration = s.registration(v.Suffix, tld.Register)
+		r.Renewal = s.registration(v.Suffix, tld.Renew)
 	}
 	if l, ok := s.cfg.Market.Get(market.Live, v.Name); ok {
 		r.Listing = Listing{show(ctx, money.Amount{Cents: l.PriceCents, Currency: l.Currency})}
@@ -112,6 +112,15 @@ func (s *service) result(ctx context.Context, kind Kind, v lookup.Verdict) Resul
 		r.RetryAfter = int((wait + time.Second - 1) / time.Second)
 	}
 	return r
+}
+
+// registration is the price of an action; empty where it is not offered.
+func (s *service) registration(suffix fqdn.Name, a tld.Action) Registration {
+	p, err := s.cfg.Prices.Price(suffix, a)
+	if err != nil {
+		return Registration{}
+	}
+	return Registration{p.Amount.Cents, p.Amount.Currency, p.TermYears}
 }
 
 // decisive is the source that a confidence rests on.

@@ -75,6 +75,7 @@ func New(cfg Config) *op.Set {
 		s.checkDomains(),
 		s.whoisLookup(),
 		s.registrationPrice(),
+		s.compareTLDPrices(),
 		s.tldMetadata(),
 		s.listTLDs(),
 		s.marketListings(),
