@@ -15,6 +15,7 @@ const (
 	commonCost   = 62
 	genericCost  = 82
 	frequentCost = 105
+	rareCost     = 128
 )
 
 // A Piece is a part of a text: a word of the list, a number, or letters that are no word.

@@ -275,6 +275,9 @@ func (l *Lexicon) Neighbours(id ID) []Link {
 // Frequent reports whether the word is among the few thousand that are written most.
 func (l *Lexicon) Frequent(id ID) bool { return l.words[id].cost < frequentCost }
 
+// Rare reports whether the word is hardly ever written: most people would have to look it up.
+func (l *Lexicon) Rare(id ID) bool { return l.words[id].cost > rareCost }
+
 // Vectors are the meanings of the words; those of a lexicon that was read by [Parse] have none.
 func (l *Lexicon) Vectors() *Vectors { return l.vectors }
 
