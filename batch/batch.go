@@ -58,7 +58,12 @@ type Item struct {
 // Out is a result for each operation, in request order.
 type Out struct {
 	Results []Result `json:"results"`
+
+	unused []op.Charge
 }
+
+// Unused is what the operations drew and did not need.
+func (o Out) Unused() []op.Charge { return o.unused }
 
 // A Result is how one operation ended: with its answer, or with an error as it would have alone.
 type Result struct {
@@ -68,6 +73,8 @@ type Result struct {
 	Status int       `json:"status" jsonschema:"the HTTP status that the operation has alone"`
 	Result op.Object `json:"result,omitzero"`
 	Error  Error     `json:"error,omitzero"`
+
+	unused []op.Charge
 }
 
 // An Error is an error body without the request id, which is the batch's own.
@@ -222,6 +229,7 @@ func runAll(ctx context.Context, tasks []task) Out {
 		out.Results[i] = tasks[i].run(inner)
 		mu.Lock()
 		defer mu.Unlock()
+		out.unused = add(out.unused, out.Results[i].unused)
 		done++
 		op.Emit(ctx, op.Event{Item: out.Results[i], Done: done, Total: len(tasks)})
 	}
@@ -249,7 +257,7 @@ func (t *task) run(ctx context.Context) Result {
 	if err != nil {
 		return t.fail(ctx, result, err)
 	}
-	result.OK, result.Status, result.Result = true, t.op.Route.Status, answer.JSON
+	result.OK, result.Status, result.Result, result.unused = true, t.op.Route.Status, answer.JSON, answer.Unused
 	return result
 }
 

@@ -141,12 +141,18 @@ type Op struct {
 // An Answer is the encoded result of a call. JSON must not be changed: other calls may share it.
 type Answer struct {
 	JSON     []byte
-	ETag     string // strong, quoted (RFC 9110, section 8.8.3); only of what is fetched with GET
-	Public   bool   // holds nothing that only this caller may see
-	Status   int    // of this answer; zero: that of the route
-	Repeated bool   // the stored answer of an earlier request with the same idempotency key
+	ETag     string   // strong, quoted (RFC 9110, section 8.8.3); only of what is fetched with GET
+	Public   bool     // holds nothing that only this caller may see
+	Status   int      // of this answer; zero: that of the route
+	Repeated bool     // the stored answer of an earlier request with the same idempotency key
+	Unused   []Charge // what the call drew and did not need; the transport gives it back
 
 	text func() string // renders JSON for [Op.Text]; nil: it is to be decoded first
+}
+
+// A Saver is an output of an operation that draws the most that it may need: Unused is what it did not need.
+type Saver interface {
+	Unused() []Charge
 }
 
 // A Call is an operation about to run: its input is checked, its cost is known.
@@ -285,10 +291,13 @@ func (d Operation[In, Out]) beginner(set *Set, filler *filler) func(context.Cont
 				return Answer{}, fmt.Errorf("encode answer of %s: %w", o.Name, err)
 			}
 			answer := Answer{JSON: body, Public: public, text: d.textLater(o, out, body, reusable)}
+			if s, ok := any(out).(Saver); ok {
+				answer.Unused = s.Unused()
+			}
 			if d.Route.Method == http.MethodGet {
 				answer.ETag = etag(body)
 			}
-			if reusable {
+			if reusable && answer.Unused == nil {
 				set.store(key, answer, charges, d.Cache.For(in, out))
 			}
 			return answer, nil

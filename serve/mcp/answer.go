@@ -106,6 +106,10 @@ func (a *answer) charge(charges []op.Charge) error {
 	return a.guard.mw.Charge(a.w, a.r, charges)
 }
 
+func (a *answer) settle(charges, unused []op.Charge) {
+	a.guard.mw.Settle(a.w, a.r, charges, unused)
+}
+
 // chargeOnce draws one call of the cheap class for a request that has not cost anything yet.
 func (a *answer) chargeOnce() error {
 	if a.charged {

@@ -167,6 +167,8 @@ type carrier interface {
 	identify(ctx context.Context) (context.Context, error)
 	// charge draws what a call costs.
 	charge(charges []op.Charge) error
+	// settle gives back what of the charges a call did not use.
+	settle(charges, unused []op.Charge)
 	// expose returns what the caller may see of err, and logs it if it is ours.
 	expose(err error) *fault.Error
 	// refuse answers with the HTTP status and the challenge of f. It reports false where there is no HTTP, or where a

@@ -262,6 +262,8 @@ func (m *piped) identify(ctx context.Context) (context.Context, error) {
 
 func (m *piped) charge([]op.Charge) error { return nil }
 
+func (m *piped) settle(_, _ []op.Charge) {}
+
 func (m *piped) expose(err error) *fault.Error {
 	f := fault.From(err)
 	if f.Code == fault.Internal && errors.Is(err, context.Canceled) {

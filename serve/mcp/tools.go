@@ -112,7 +112,11 @@ func call(ctx context.Context, via carrier, o *op.Op, params *mcp.CallToolParams
 	if err := via.charge(c.Charges); err != nil {
 		return op.Answer{}, err
 	}
-	return c.Run(ctx)
+	answer, err := c.Run(ctx)
+	if err == nil {
+		via.settle(c.Charges, answer.Unused)
+	}
+	return answer, err
 }
 
 // progressToken is the token under which a client wants to hear of progress: a string or a number; nil for none.

@@ -84,6 +84,31 @@ func (mw *Stack) Refund(w http.ResponseWriter, r *http.Request, charges []op.Cha
 	w.Header().Del("RateLimit-Policy")
 }
 
+// Settle gives back what of the charges a call did not use, and says in the headers what is left then. It does nothing
+// when unused is empty.
+func (mw *Stack) Settle(w http.ResponseWriter, r *http.Request, charges, unused []op.Charge) {
+	l := mw.cfg.Limits
+	if l == nil || len(unused) == 0 {
+		return
+	}
+	key, tier := l.client(mw, r)
+	var buffer, left [4]ratelimit.Draw
+	returned, err := l.draws(buffer[:0], unused, key, tier)
+	if err != nil || len(returned) == 0 {
+		return
+	}
+	l.limiter.Return(returned)
+	draws, err := l.draws(left[:0], charges, key, tier)
+	if err != nil {
+		return
+	}
+	for i := range draws {
+		draws[i].Count = 0
+	}
+	l.limiter.Take(draws)
+	ratelimit.WriteHeader(w.Header(), draws)
+}
+
 // client is the key of the bucket that the request draws on, and its tier.
 func (l *Limits) client(mw *Stack, r *http.Request) (key ratelimit.Key, tier int) {
 	if account := op.CallerFrom(r.Context()).Account; account != "" {

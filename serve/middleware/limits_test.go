@@ -84,6 +84,34 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		mw, _ := newStack(middleware.Config{Limits: middleware.NewLimits(policy, time.Now)})
+		drawn := []op.Charge{lookups(10), reads(1)}
+		for _, test := range []struct {
+			name, who string
+			unused    []op.Charge
+			want      string
+		}{
+			{"a part", "192.0.2.1:1", []op.Charge{lookups(8)}, `"lookup";r=58;t=2, "read";r=299;t=1`},
+			{"all of it", "192.0.2.2:1", drawn, `"lookup";r=60;t=0, "read";r=300;t=0`},
+			{"nothing", "192.0.2.3:1", nil, `"lookup";r=50;t=10, "read";r=299;t=1`},
+			{"none of a class", "192.0.2.4:1", []op.Charge{lookups(0)}, `"lookup";r=50;t=10, "read";r=299;t=1`},
+		} {
+			r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+			r.RemoteAddr = test.who
+			if err := mw.Charge(w, r, drawn); err != nil {
+				t.Fatal(err)
+			}
+			mw.Settle(w, r, drawn, test.unused)
+			if got := w.Header().Get("RateLimit"); got != test.want {
+				t.Errorf("%s: the header has %s, want %s", test.name, got, test.want)
+			}
+		}
+	})
+}
+
 // A bucket must not be forgotten while it is not full, however many other clients come and go in that time.
 func TestLimitsAreRememberedAcrossTurns(t *testing.T) {
 	t.Parallel()

@@ -123,6 +123,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		e.fail(w, r, err)
 		return
 	}
+	e.mw.Settle(w, r, call.Charges, answer.Unused)
 	e.answer(w, r, answer)
 }
 

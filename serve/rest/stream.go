@@ -61,6 +61,7 @@ func (e *endpoint) stream(w http.ResponseWriter, r *http.Request, raw []byte) {
 		body, _ := json.Marshal(middleware.NewFailure(f, middleware.RequestID(r.Context())))
 		s.send("error", body)
 	default:
+		e.mw.Settle(w, r, call.Charges, answer.Unused)
 		s.send("done", rest(answer.JSON, s.sent))
 	}
 }
