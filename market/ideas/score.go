@@ -2,15 +2,15 @@ package ideas
 
 import "strings"
 
-// lengthScore is best from six to ten letters.
+// lengthScore is best up to eleven letters.
 func lengthScore(n int) float64 {
 	switch {
-	case n < 6:
+	case n < 5:
 		return 0.9
-	case n <= 10:
+	case n <= 11:
 		return 1
 	}
-	return max(0.2, 1-0.05*float64(n-10))
+	return max(0.2, 1-0.07*float64(n-11))
 }
 
 // soundScore is less for letters that are hard to say or to spell in a row.
@@ -66,3 +66,13 @@ var insults = strings.Fields(`
 	genocid gook hitler hooker incest jizz kike milf nazi negro nigg nude orgy paki penis piss porn prick pussy queer rape rapist
 	rectum retard satan scrotum semen sex shit slave slut spastic sperm spic suicid tard terror tit tranny turd twat vagina vulva
 	wank whore`)
+
+// unfit are words that nobody wants in a name, however near they are in meaning.
+var unfit = set(`ache addict alien bad beggar bleed blood bomb boring broken brute burglar butcher cage cancer carcass cheat clog corpse crash
+	crime criminal crisis croak cruel cry cur curse damage danger dead death debris decay demon devil die dirt dirty disaster disease
+	dope drug drunk dull dumb dump dust enemy evil fail failure fake fat fear fight filth flaw fool fraud garbage germ ghost grave greed
+	grief guilt guilty gun hate hell hurt ill injury jail junk kill lie loser mad meager mean mess misery mud murder mutt nasty nervous
+	offender officer pain penalty perish pest plague poison poor prison punish rag rat refuse riot rot rotten rubbish rude ruin sad savage scam
+	sewage shame soapy char consul hospital animal shaver handler janitor reality dialect fiscal horse sick sin slang slaughter slow smell snob sorry stain steal stink stupid sue swindle theft thief tomb toxic tragedy trash
+	trouble ugly upset urchin urine victim villain violent vomit waste weak weapon weep weird worm wound wrong yogic tandem tooth widow
+	divorce loan debt tax slice bride groom headhunt dentist patient`)
