@@ -159,6 +159,9 @@ func offer(e index.Entry) Offer {
 	return Offer{Domain: fqdn.MustParse(e.Domain), PriceCents: e.PriceCents, Currency: e.Currency, ListedAt: store.Time(e.ListedAt)}
 }
 
+// Lexicon is the words that listings are found by.
+func (m *Market) Lexicon() *words.Lexicon { return m.lex }
+
 func (m *Market) index(env Environment) *index.Index {
 	if i := env.ordinal(); i >= 0 {
 		return m.indexes[i].Load()

@@ -73,6 +73,7 @@ func New(cfg Config) *op.Set {
 	set := op.NewSet(cfg.Now,
 		s.searchDomain(),
 		s.checkDomains(),
+		s.suggestDomains(),
 		s.whoisLookup(),
 		s.registrationPrice(),
 		s.compareTLDPrices(),
