@@ -141,6 +141,9 @@ func (x *Index) postWord(word words.ID, at posting) {
 	if n := len(*list); n > 0 && (*list)[n-1]>>1 == at>>1 {
 		return
 	}
+	if cap(*list) == 0 {
+		x.posted = append(x.posted, word)
+	}
 	*list = append(*list, at)
 }
 
@@ -215,7 +218,7 @@ func (x *Index) compact() {
 			}
 		}
 	}
-	x.postings = old.postings
+	x.postings, x.posted = old.postings, old.posted
 	for w, list := range x.postings {
 		kept := list[:0]
 		for _, at := range list {
@@ -245,7 +248,11 @@ func (x *Index) clip() {
 	x.lengths = clip(x.lengths)
 	x.masses = clip(x.masses)
 	x.rare = clip(x.rare)
+	x.posted = x.posted[:0]
 	for w, list := range x.postings {
-		x.postings[w] = clip(list)
+		if x.postings[w] = clip(list); cap(x.postings[w]) > 0 {
+			x.posted = append(x.posted, words.ID(w))
+		}
 	}
+	x.posted = clip(x.posted)
 }

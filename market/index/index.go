@@ -59,6 +59,7 @@ type table struct {
 	slots    []uint32 // hash table: 1 + slot, or 0; linear probing
 	orders   [orders][]uint32
 	postings [][]uint32 // by word: posting values, ascending; nil while no word is posted
+	posted   []words.ID // the words whose list of postings has a capacity
 	rare     []rarePosting
 	rareTail []rarePosting // not yet sorted in
 

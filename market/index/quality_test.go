@@ -70,7 +70,7 @@ func TestSearchFindsWhatIsMeant(t *testing.T) {
 		{"solar energy", "", "solarpower.com sunenergy.io", "moneybank.com"},
 		{"fast car", "fastcars.com", "quickauto.io", "carpet.com breakfast.com"},
 		{"car", "", "fastcars.com carwash.com quickauto.io autoparts.com", "carpet.com kittencare.com caninecare.net"},
-		{"dog", "", "doghouse.com dogfood.com puppylove.com caninecare.net", "catnap.com lawfirm.com"},
+		{"dog", "", "doghouse.com dogfood.com puppylove.com caninecare.net", "kittencare.com lawfirm.com"},
 		{"bank", "", "moneybank.com loanstar.com riverbank.org", "beanbar.io"},
 		{"mobile payment", "", "mobilepay.io", "mycoffee.app"},
 		{"real estate", "realestate.com", "berlinrealestate.de propertypro.com", "coffee.com"},
@@ -113,6 +113,63 @@ func TestSearchFindsWhatIsMeant(t *testing.T) {
 				t.Errorf("Search(%q) = %q; %s is not about it", tt.query, got, bad)
 			}
 		}
+	}
+}
+
+// Other languages are found by their own words and by compounds, and are not corrected into English.
+func TestSearchInOtherLanguages(t *testing.T) {
+	t.Parallel()
+	x := filled(t, "buchhandlung.de buecherladen.de xn--bcher-kva.de boulangerie.fr boulangerieparis.fr panaderia.es panaderiamadrid.es kaffeehaus.at kaffeeroesterei.de "+
+		"butcher.com bucket.com beachlife.com pandabear.com boulder.com coffee.com")
+	for query, want := range map[string]string{
+		"Buchhandlung":      "buchhandlung.de",
+		"boulangerie paris": "boulangerieparis.fr boulangerie.fr",
+		"panadería":         "panaderia.es panaderiamadrid.es",
+		"panadería madrid":  "panaderiamadrid.es panaderia.es",
+		"Kaffeehaus":        "kaffeehaus.at",
+		"kaffee":            "kaffeehaus.at kaffeeroesterei.de",
+		"bücher":            "xn--bcher-kva.de",
+	} {
+		got := found(x.Search(query, 10))
+		for one := range strings.FieldsSeq(want) {
+			if !slices.Contains(got, one) {
+				t.Errorf("Search(%q) = %q; want %s among them", query, got, one)
+			}
+		}
+		for _, bad := range []string{"butcher.com", "bucket.com", "beachlife.com", "pandabear.com", "boulder.com"} {
+			if slices.Contains(got, bad) {
+				t.Errorf("Search(%q) = %q; %s is not about it", query, got, bad)
+			}
+		}
+	}
+}
+
+func TestNonsenseFindsNothing(t *testing.T) {
+	t.Parallel()
+	x := filled(t, inventory)
+	for _, query := range []string{"xqzvvk", "qwrtzpsdf", "zzzzzz yyyyyy", "1234567", "kjhgfd sdfghj", "ффф", "%%%", "vbnmqx.com"} {
+		if got := found(x.Search(query, 10)); len(got) > 0 {
+			t.Errorf("Search(%q) = %q, want nothing", query, got)
+		}
+	}
+}
+
+// Words whose listings are gone, and come back, are found as before.
+func TestSearchAfterChanges(t *testing.T) {
+	t.Parallel()
+	x := filled(t, "roastery.dev lawfirm.com")
+	change := func(gone bool) {
+		x.Apply([]index.Change{{Entry: index.Entry{Domain: "roastery.dev", PriceCents: 1, Currency: "USD"}, Gone: gone}})
+	}
+	for range 3 {
+		if got := found(x.Search("coffee", 5)); !slices.Equal(got, []string{"roastery.dev"}) {
+			t.Fatalf("got %q", got)
+		}
+		change(true)
+		if got := found(x.Search("coffee", 5)); len(got) > 0 {
+			t.Fatalf("gone: got %q", got)
+		}
+		change(false)
 	}
 }
 

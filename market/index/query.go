@@ -174,8 +174,8 @@ const (
 
 // What nearness is made of.
 const (
-	linkShare   = 0.25 // a link of the word list, against similarity
-	genericNear = 0.6  // of that of a word which says what a name is about
+	linkShare   = 0.2 // a link of the word list, against similarity
+	genericNear = 0.6 // of that of a word which says what a name is about
 )
 
 // nearness is how near a word is to a query, of its similarity and its link to one of the query's words.
@@ -193,12 +193,9 @@ func (x *Index) addNearest(q *query, near *words.Products, own []words.ID, linke
 	first := best[neighbour]{limit: mostNear, compare: func(a, b neighbour) int {
 		return cmp.Or(cmp.Compare(b.near, a.near), cmp.Compare(a.word, b.word))
 	}}
-	for word, list := range x.postings {
-		if len(list) == 0 {
-			continue
-		}
-		if s := vectors.Similarity(near, words.ID(word)); s >= leastNear && !slices.Contains(own, words.ID(word)) {
-			first.add(neighbour{words.ID(word), x.nearness(words.ID(word), s, linked[words.ID(word)])})
+	for _, word := range x.posted {
+		if s := vectors.Similarity(near, word); s >= leastNear && len(x.postings[word]) > 0 && !slices.Contains(own, word) {
+			first.add(neighbour{word, x.nearness(word, s, linked[word])})
 		}
 	}
 	for _, n := range first.sorted() {

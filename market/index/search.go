@@ -35,15 +35,15 @@ const (
 
 // Shares of the score of what is found by its words.
 const (
-	mostShare    = 0.6  // the nearest of its words, against all of them
+	mostShare    = 0.4  // the nearest of its words, against all of them
 	meaningShare = 0.75 // what its words mean, against how much of the query they are
 )
 
 // From which scores entries are shown.
 const (
-	enough    = 0.36
+	enough    = 0.3
 	fallback  = 0.25 // better than nothing: when none has enough
-	ofTheBest = 0.65 // of the best score
+	ofTheBest = 0.6  // of the best score
 )
 
 // keywordShare is what a word among the keywords is worth against one in the label.
