@@ -130,6 +130,23 @@ func TestSuggestRefuses(t *testing.T) {
 	}
 }
 
+// A prompt names the operations that it needs, and no others.
+func TestPromptsNameTheirOperations(t *testing.T) {
+	t.Parallel()
+	set := newFixture(t).set
+	for _, p := range set.Guide().Prompts {
+		text := p.Text(map[string]string{"idea": "a bakery", "domain": "example.com", "tlds": "com, de"})
+		for _, o := range set.All() {
+			if named := strings.Contains(text, o.Name); named != slices.Contains(p.Operations, o.Name) {
+				t.Errorf("%s: the text names %s: %v; it needs %q", p.Name, o.Name, named, p.Operations)
+			}
+		}
+		if p.Name == "find_a_domain" && !strings.Contains(text, "a bakery.\nCall suggest_domains for it under com, de.") {
+			t.Errorf("%s: %s", p.Name, text)
+		}
+	}
+}
+
 // What a stream shows is what the answer holds, in the same order.
 func TestSuggestStreams(t *testing.T) {
 	t.Parallel()

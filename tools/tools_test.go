@@ -470,6 +470,7 @@ func TestAnswersWithPricesVary(t *testing.T) {
 	for _, call := range []struct{ op, in string }{
 		{"search_domain", `{"q":"brewhaven.com"}`},
 		{"check_domains", `{"domains":["brewhaven.com"]}`},
+		{"suggest_domains", `{"q":"brew haven","tlds":["com"],"styles":["compound"],"limit":1}`},
 		{"market_listings", `{}`},
 		{"batch_lookup", `{"operations":[{"id":"a","op":"market_listings"}]}`},
 	} {

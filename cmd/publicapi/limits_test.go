@@ -85,6 +85,9 @@ func TestCosts(t *testing.T) {
 		{"ten names", check, names(10), "lookup", 59},
 		{"eleven names", check, names(11), "lookup", 58},
 		{"two hundred names", check, names(200), "lookup", 40},
+		{"ideas, with ten names looked up", "/api/domain/suggest", `{"q":"coffee shop","limit":2}`, "lookup", 59},
+		{"ideas in a batch", batched, `{"operations":[{"id":"a","op":"suggest_domains","params":{"q":"coffee shop","limit":2}}]}`, "lookup", 59},
+		{"refused ideas", "/api/domain/suggest", `{"q":"12 34"}`, "lookup", 59},
 		{"twenty look-ups in a batch", batched, operations(20), "lookup", 40},
 		{"twenty prices in a batch", batched, twentyPrices(), "read", 280},
 	} {

@@ -122,6 +122,7 @@ func (s *site) look(t *testing.T) map[string]string {
 	o := &stranger{s, map[string]string{}}
 	names := []string{"brewhaven.com", "amberbay.com", "quietmeadow0.com", "quietmeadow1.com", "quietmeadow.com"}
 	domains, _ := json.Marshal(map[string]any{"domains": names})
+	const ideas = `{"q":"brew haven","tlds":["com"],"styles":["compound"],"limit":2}`
 	for _, q := range []string{"brewhaven.com", "brewhaven", "warm name for a music label", "quietmeadow1.com"} {
 		body, _ := json.Marshal(map[string]any{"q": q, "tlds": []string{"com", "org", "us"}})
 		o.note("search "+q, s.do(t, "POST", search, string(body)))
@@ -129,6 +130,8 @@ func (s *site) look(t *testing.T) map[string]string {
 	}
 	o.note("check", s.do(t, "POST", check, string(domains)))
 	o.note("stream of a check", s.do(t, "POST", check, string(domains), "Accept", "text/event-stream"))
+	o.note("suggest", s.do(t, "POST", "/api/domain/suggest", ideas))
+	o.note("stream of suggestions", s.do(t, "POST", "/api/domain/suggest", ideas, "Accept", "text/event-stream"))
 	o.pages(t)
 	o.refusals(t)
 	operations := fmt.Sprintf(`{"operations":[
@@ -137,7 +140,7 @@ func (s *site) look(t *testing.T) map[string]string {
 		{"id":"e","op":"market_listings","params":{"max_price_cents":500000}}]}`, domains)
 	o.note("batch", s.do(t, "POST", batched, operations))
 	for tool, arguments := range map[string]string{
-		"search_domain": `{"q":"brewhaven.com","tlds":["com","org"]}`, "check_domains": string(domains),
+		"search_domain": `{"q":"brewhaven.com","tlds":["com","org"]}`, "check_domains": string(domains), "suggest_domains": ideas,
 		"market_listings": `{"limit":9,"q":"coffee"}`, "batch_lookup": operations,
 	} {
 		for _, era := range []string{modern, legacy} {

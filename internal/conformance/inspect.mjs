@@ -14,6 +14,8 @@ import { signIn } from "./oauth.mjs";
 const calls = {
   search_domain: { q: "acme" },
   check_domains: { domains: ["acme.com", "example.com"] },
+  suggest_domains: { q: "coffee shop in Berlin", limit: 3 },
+  compare_tld_prices: { tlds: ["com", "net"], years: 5 },
   whois_lookup: { domain: "example.com" },
   tld_registration_price: { tld: "com" },
   tld_metadata: { tld: "de" },

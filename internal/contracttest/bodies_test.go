@@ -11,7 +11,7 @@ import (
 
 // bodyLimits are the longest bodies of some operations, in KiB; the others need no row.
 var bodyLimits = map[string]int64{
-	"search_domain": 4, "check_domains": 64, "whois_lookup": 4, "add_domain": 4, "bulk_domains": 256, "batch_lookup": 256,
+	"search_domain": 4, "check_domains": 64, "suggest_domains": 4, "whois_lookup": 4, "add_domain": 4, "bulk_domains": 256, "batch_lookup": 256,
 	"partner_create_quote": 4, "partner_create_order": 16, "partner_create_refund": 4, "partner_put_webhook": 4,
 }
 
@@ -37,6 +37,8 @@ func TestLargestInputsFit(t *testing.T) {
 	escaped := strings.Repeat(`\u044f`, 20) + ".com"
 	for name, input := range map[string]string{
 		"search_domain": fmt.Sprintf(`{"q": "%s", "tlds": %s}`, strings.Repeat(`\u044f`, 253), names(30, "international")),
+		"suggest_domains": fmt.Sprintf(`{"q": "%s", "tlds": %s, "styles": ["short", "compound", "prefix", "suffix", "blend", "synonym", "hack"], "limit": 50, "max_length": 30}`,
+			strings.Repeat(`\u044f`, 200), names(10, "international")),
 		"check_domains": `{"domains": ` + names(200, longest) + `}`,
 		"bulk_domains":  `{"domains": ` + names(1000, longest[6:]) + `, "params": {"priceCents": 123456789, "currency": "USD"}}`,
 		"bulk_domains ": `{"domains": ` + names(1000, escaped) + `}`,

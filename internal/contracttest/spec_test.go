@@ -55,6 +55,8 @@ var endpoints = []struct {
 }{
 	{"POST", "/api/domain/search", "search_domain", true, true, "", op.Lookup},
 	{"POST", "/api/domain/check", "check_domains", true, true, "", op.Lookup},
+	{"POST", "/api/domain/suggest", "suggest_domains", true, true, "", op.Lookup},
+	{"GET", "/api/pricing/compare", "compare_tld_prices", true, true, "", op.Read},
 	{"POST", "/api/tools/whois", "whois_lookup", true, true, "", op.Lookup},
 	{"GET", "/api/pricing/tld", "tld_registration_price", true, true, "", op.Read},
 	{"GET", "/api/tlds/{tld}/metadata", "tld_metadata", true, true, "", op.Read},
@@ -114,15 +116,18 @@ func TestSpecCodes(t *testing.T) {
 func TestSpecLimits(t *testing.T) {
 	t.Parallel()
 	for name, pair := range map[string][2]int{
-		"batch size":              {batch.Max, 20},
-		"names in a check":        {tools.MaxCheck, 200},
-		"suffixes in a search":    {tools.MaxSuffixes, 30},
-		"characters of a query":   {tools.MaxQuery, 253},
-		"suffixes searched":       {len(tools.DefaultSuffixes), 12},
-		"page":                    {tools.MaxPage, 100},
-		"page when none is given": {tools.DefaultPage, 25},
-		"offset":                  {tools.MaxOffset, 10_000},
-		"seconds of a search":     {int(tools.SearchDeadline / time.Second), 4},
+		"batch size":                {batch.Max, 20},
+		"names in a check":          {tools.MaxCheck, 200},
+		"suffixes in a search":      {tools.MaxSuffixes, 30},
+		"characters of a query":     {tools.MaxQuery, 253},
+		"suffixes searched":         {len(tools.DefaultSuffixes), 12},
+		"page":                      {tools.MaxPage, 100},
+		"page when none is given":   {tools.DefaultPage, 25},
+		"offset":                    {tools.MaxOffset, 10_000},
+		"names looked up for ideas": {tools.MaxIdeas, 100},
+		"seconds of ideas":          {int(tools.IdeaDeadline / time.Second), 3},
+		"years of a comparison":     {tools.MaxYears, 10},
+		"seconds of a search":       {int(tools.SearchDeadline / time.Second), 4},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: got %d, want %d", name, pair[0], pair[1])

@@ -148,8 +148,8 @@ func TestPrompts(t *testing.T) {
 		if err := json.Unmarshal(s.post(t, "/mcp", era, body(era, "prompts/list", nil)).last(t).Result, &list); err != nil {
 			t.Fatal(err)
 		}
-		// compare_tlds is not offered, because the tools it needs are not among those of the test.
-		if len(list.Prompts) != 2 || list.Prompts[0].Name != "find_a_domain" || list.Prompts[1].Name != "vet_domain" {
+		// The others are not offered, because the tools they need are not among those of the test.
+		if len(list.Prompts) != 1 || list.Prompts[0].Name != "vet_domain" {
 			t.Errorf("got %+v", list.Prompts)
 		}
 		for _, test := range []struct {
@@ -158,8 +158,6 @@ func TestPrompts(t *testing.T) {
 			want      string // in the text
 			wrong     string // in the error
 		}{
-			{"find_a_domain", map[string]string{"idea": "a bakery", "tlds": "com, de"}, "a bakery.\n", ""},
-			{"find_a_domain", map[string]string{"idea": "a bakery", "tlds": "com, de"}, "in one call of check_domains under com, de;", ""},
 			{"vet_domain", map[string]string{"domain": "example.com"}, "Vet the domain example.com.", ""},
 			{"vet_domain", nil, "", "domain is required: the domain, e.g. example.com"},
 			{"vet_domain", map[string]string{"domain": " "}, "", "domain is required: the domain, e.g. example.com"},
