@@ -226,6 +226,12 @@ func (s *site) call(t *testing.T, o *op.Op, in string) reply {
 			path = strings.Replace(path, wildcard, url.PathEscape(fmt.Sprint(value)), 1)
 			continue
 		}
+		if list, ok := value.([]any); ok {
+			for _, item := range list {
+				query.Add(name, fmt.Sprint(item))
+			}
+			continue
+		}
 		query.Set(name, fmt.Sprint(value))
 	}
 	if len(query) > 0 {
