@@ -151,8 +151,9 @@ type ideaSearch struct {
 
 	out    SuggestOut
 	free   int
-	shown  map[string]bool // labels
-	unsure []Suggestion    // likely to be free: suggested when there are not enough others
+	shown  map[string]bool   // labels
+	known  map[fqdn.Name]int // verdicts by TLD, less those that are unknown
+	unsure []Suggestion      // likely to be free: suggested when there are not enough others
 }
 
 // An idea is a candidate under a TLD.
@@ -168,7 +169,7 @@ func (s *service) newIdeaSearch(in SuggestIn) (*ideaSearch, error) {
 	if err != nil {
 		return nil, err
 	}
-	search := &ideaSearch{service: s, in: in, limit: int(in.Limit), shown: map[string]bool{}}
+	search := &ideaSearch{service: s, in: in, limit: int(in.Limit), shown: map[string]bool{}, known: map[fqdn.Name]int{}}
 	if search.limit == 0 {
 		search.limit = defaultIdeas
 	}
@@ -282,12 +283,15 @@ func (s *ideaSearch) run(ctx context.Context) SuggestOut {
 // fewestAtOnce is how many names a round looks up at least.
 const fewestAtOnce = 10
 
-// take returns the next ideas whose label is not suggested yet.
+// unanswered is after how many unknown verdicts more than others no more names are looked up under a TLD.
+const unanswered = 4
+
+// take returns the next ideas whose label is not suggested yet, and whose TLD has somebody who answers.
 func (s *ideaSearch) take(n int) (some []idea) {
 	for len(s.all) > 0 && len(some) < n {
 		next := s.all[0]
 		s.all = s.all[1:]
-		if !s.shown[next.candidate.Label] {
+		if !s.shown[next.candidate.Label] && s.known[next.suffix] > -unanswered {
 			some = append(some, next)
 		}
 	}
@@ -307,6 +311,11 @@ func (s *ideaSearch) round(ctx context.Context, some []idea) {
 		v := <-verdicts[i]
 		if at := wireTime(v.CheckedAt); at.Before(s.out.CheckedAt) {
 			s.out.CheckedAt = at
+		}
+		if v.Status == lookup.Unknown {
+			s.known[one.suffix]--
+		} else {
+			s.known[one.suffix]++
 		}
 		r := s.result(ctx, Sibling, v)
 		suggestion := Suggestion{

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
 	"github.com/namewharf/namewharf/serve/middleware"
@@ -127,6 +128,16 @@ func TestSuggestRefuses(t *testing.T) {
 		if f := fault.From(err); f == nil || f.Code != fault.Validation || len(f.Fields) == 0 || f.Fields[0].Field != field {
 			t.Errorf("%s: %+v; want a validation error of %s", in, f, field)
 		}
+	}
+}
+
+// Where nobody answers for a TLD, the names are looked up under the others.
+func TestSuggestLeavesASilentTLD(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	out, err := call[tools.SuggestOut](t.Context(), t, s, "suggest_domains", `{"q":"solar panels for farms","tlds":["coffee","com"]}`)
+	if err != nil || len(out.Suggestions) < 20 || out.Checked > 60 {
+		t.Errorf("%d suggestions of %d names, %v", len(out.Suggestions), out.Checked, err)
 	}
 }
 
@@ -254,5 +265,20 @@ func TestSuggestGivesBackWhatItDidNotNeed(t *testing.T) {
 		if got, want := after.Header().Get("RateLimit"), fmt.Sprintf(`"lookup";r=%d;`, 29-test.used); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: a check after it has %s, want %s", test.name, got, want)
 		}
+	}
+}
+
+// BenchmarkSuggest asks for twenty free names, of another idea each time, when every host answers in 50 ms.
+func BenchmarkSuggest(b *testing.B) {
+	s := newFixtureOn(b, demoregistry.Config{Latency: 50 * time.Millisecond})
+	first := strings.Fields("coffee dog law solar wedding bicycle music garden travel book pizza yoga toy wine car shoe")
+	second := strings.Fields("school club market service repair delivery lessons festival insurance photography magazine kitchen")
+	for i := 0; b.Loop(); i++ {
+		in := fmt.Sprintf(`{"q":"%s %s","tlds":["com","net","io"]}`, first[i%len(first)], second[i/len(first)%len(second)])
+		out, err := call[tools.SuggestOut](b.Context(), b, s, "suggest_domains", in)
+		if err != nil || len(out.Suggestions) < 20 {
+			b.Fatalf("%s: %d suggestions, %v", in, len(out.Suggestions), err)
+		}
+		b.ReportMetric(float64(out.Checked), "names")
 	}
 }

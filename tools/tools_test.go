@@ -36,9 +36,11 @@ type fixture struct {
 	lookup   *lookup.Service
 }
 
-func newFixture(t testing.TB) *fixture {
+func newFixture(t testing.TB) *fixture { return newFixtureOn(t, demoregistry.Config{Count: true}) }
+
+func newFixtureOn(t testing.TB, cfg demoregistry.Config) *fixture {
 	t.Helper()
-	reg, err := demoregistry.Start(demoregistry.Config{Count: true})
+	reg, err := demoregistry.Start(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
