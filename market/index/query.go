@@ -41,6 +41,7 @@ const shortestPrefix = 3
 func (x *Index) parse(text string) query {
 	text = text[:min(len(text), mostText)]
 	foreign := strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 }) // no English to be corrected
+	other := otherLanguage(text)
 	text = stripURL(fold(strings.TrimSpace(text)))
 	var q query
 	if !strings.ContainsAny(text, " \t\n") {
@@ -58,7 +59,7 @@ func (x *Index) parse(text string) query {
 	for field := range strings.FieldsFuncSeq(text, notInWord) {
 		own := len(pieces)
 		pieces = x.lex.Split(pieces, field)
-		if meant := x.corrected(field, pieces[own:]); meant != 0 && !foreign {
+		if meant := x.corrected(field, pieces[own:]); meant != 0 && !foreign && !other {
 			pieces = append(pieces[:own], words.Piece{Text: x.lex.Text(meant), Word: meant})
 		}
 		q.joined += field
@@ -67,12 +68,12 @@ func (x *Index) parse(text string) query {
 		}
 		q.hyphen += field
 	}
-	x.addTerms(&q, pieces)
+	x.addTerms(&q, pieces, !other)
 	return q
 }
 
 // leastCorrected is how many letters a field needs to be taken for a misspelt word, and leastPart how many each of the words
-// that it is made of needs not to be.
+// that it is made of needs not to be; a rare word does not count.
 const (
 	leastCorrected = 5
 	leastPart      = 3
@@ -83,13 +84,26 @@ func (x *Index) corrected(field string, pieces []words.Piece) words.ID {
 	if len(field) < leastCorrected || len(pieces) == 1 && pieces[0].Word != 0 {
 		return 0
 	}
-	if !slices.ContainsFunc(pieces, func(p words.Piece) bool { return p.Word == 0 || len(p.Text) < leastPart }) {
+	if !slices.ContainsFunc(pieces, func(p words.Piece) bool { return p.Word == 0 || len(p.Text) < leastPart || x.lex.Rare(p.Word) }) {
 		return 0
 	}
 	if len(x.withPrefix(field)) > 0 || len(x.rareList(field)) > 0 {
 		return 0
 	}
 	return x.lex.Corrected(field)
+}
+
+// others are words of German, French and Spanish that are in many queries and are no English words.
+var others = strings.Fields("ans auf aus beim comprar das dem der des eine einen fuer ich kaufen lassen mit mon nach para und une una unos vom von zum zur")
+
+// otherLanguage reports whether a text has a word that says that it is not English.
+func otherLanguage(text string) bool {
+	for field := range strings.FieldsSeq(strings.ToLower(text)) {
+		if slices.Contains(others, field) {
+			return true
+		}
+	}
+	return false
 }
 
 func notInWord(r rune) bool {
@@ -108,8 +122,8 @@ func stripURL(s string) string {
 	return strings.TrimSuffix(s, ".")
 }
 
-// addTerms finds the postings of the pieces, and of the words nearest in meaning to all of them together.
-func (x *Index) addTerms(q *query, pieces []words.Piece) {
+// addTerms finds the postings of the pieces and, of an English text, of the words nearest in meaning to all of them together.
+func (x *Index) addTerms(q *query, pieces []words.Piece, english bool) {
 	pieces = x.meaningful(x.withParts(pieces))
 	q.cut, q.words = true, len(pieces)
 	var meaning words.Vector
@@ -126,7 +140,7 @@ func (x *Index) addTerms(q *query, pieces []words.Piece) {
 		return
 	}
 	var near words.Products
-	known := meaning.Normalize()
+	known := english && meaning.Normalize()
 	if known {
 		near.Set(vectors, &meaning)
 	}

@@ -27,6 +27,9 @@ const generic = `
 	professional provider quality rental repair sale seller service shop solution specialist store studio supply supplier team
 	tool wholesale world
 
+	after against ask better bring come different enough every feel give keep know let little look much own really something take tell
+	thing think try turn very
+
 	alley avenue barn base bay bazaar blend block board boat box boy bridge buddy camp cart castle champion chest choice circle city
 	co connect core corner cottage cove craft crew den desk direct dock drop edge empire emporium express factor field finder first
 	flow forge fort forward garage gate genie girl globe grove guru guy hall harbor haul haus haven heaven hero hill hive hub
