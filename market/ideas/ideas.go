@@ -150,7 +150,7 @@ func (c *collector) mixed() []Candidate {
 			idle = 0
 			next := by[style][at]
 			by[style] = slices.Delete(by[style], at, at+1)
-			if refused(next.Label + next.TLD) {
+			if refused(&next) {
 				continue
 			}
 			out = append(out, next)

@@ -148,16 +148,34 @@ func TestStyles(t *testing.T) {
 func TestNoIdeaIsAnInsultOrAMark(t *testing.T) {
 	t.Parallel()
 	maker := ideas.New(english())
+	harmless := strings.NewReplacer("analyst", " ", "analysis", " ", "therapist", " ", "cucumber", " ", "cumin", " ", "audio", " ", "title", " ", "cocktail", " ")
 	for _, phrase := range []string{
 		"amazon", "a google for dogs", "adult toys", "sex shop", "nazi", "apple nike adidas", "cock fighting", "rape seed oil", "facebook for cats",
-		"penis enlargement", "analyst therapist", "tesla charging", "assassin class", "cum", "hell", "expert exchange", "pen island",
+		"penis enlargement", "analyst therapist", "tesla charging", "assassin class", "cum", "hell", "expert exchange", "pen island", "audi dealer",
+		"analyst exchange", "cucumber", "cumin", "title",
 	} {
 		for _, c := range maker.Make(phrase, ideas.Wanted{TLDs: func(string) bool { return true }}) {
-			for _, bad := range []string{"amazon", "google", "adidas", "nike", "nazi", "penis", "rapist", "facebook", "tesla", "anal", "cum", "sex", "rape", "expertsex"} {
-				if strings.Contains(c.Label+c.TLD, bad) {
+			left := harmless.Replace(c.Label + c.TLD)
+			for _, bad := range []string{"amazon", "google", "adidas", "nike", "nazi", "penis", "rapist", "facebook", "tesla", "anal", "cum", "sex", "rape", "expertsex", "audi", "tit"} {
+				if strings.Contains(left, bad) || c.TLD != "" && strings.Contains(c.Label, bad) {
 					t.Errorf("%q suggests %s.%s", phrase, c.Label, c.TLD)
 				}
 			}
+		}
+	}
+}
+
+// Words such as "canal" were left out of all names for the letters in them, and phrases about them got four names or none.
+func TestHarmlessWordsAreUsed(t *testing.T) {
+	t.Parallel()
+	maker := ideas.New(english())
+	for phrase, word := range map[string]string{
+		"canal boat hire": "canal", "title insurance": "title", "document storage": "document", "audio books for children": "audio", "spice shop": "spice",
+		"cocktail bar": "cocktail", "grape juice": "grape", "unisex clothing": "unisex",
+	} {
+		got := names(maker.Make(phrase, ideas.Wanted{Limit: 30, TLDs: completed}))
+		if len(got) < 20 || !slices.ContainsFunc(got, func(name string) bool { return strings.Contains(name, word) }) {
+			t.Errorf("%s: %d names %q; want some with %s", phrase, len(got), got, word)
 		}
 	}
 }

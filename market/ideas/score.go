@@ -1,6 +1,9 @@
 package ideas
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lengthScore is best up to eleven letters.
 func lengthScore(n int) float64 {
@@ -35,19 +38,36 @@ func soundScore(s string) float64 {
 // vowels reports whether a text has one, so that it can be said.
 func vowels(s string) bool { return strings.ContainsAny(s, "aeiouy") }
 
-// refused reports whether a label has something in it that no idea of ours may have: a known mark, or an insult.
-func refused(label string) bool {
-	for _, mark := range marks {
-		if strings.Contains(label, mark) {
-			return true
-		}
-	}
-	for _, insult := range insults {
-		if strings.Contains(label, insult) {
-			return true
+// refused reports whether a name has something in it that no idea of ours may have: a known mark, or an insult. What is
+// inside one of the harmless words that it is made of does not count, unless a TLD cuts it off.
+func refused(c *Candidate) bool {
+	for _, list := range [][]string{marks, insults} {
+		for _, bad := range list {
+			if has(c.Label+c.TLD, bad, c.Words) || c.TLD != "" && strings.Contains(c.Label, bad) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// has reports whether a text has letters in it which are not all of a harmless one of the words.
+func has(text, bad string, of []string) bool {
+	for from := 0; ; {
+		at := strings.Index(text[from:], bad)
+		if at < 0 {
+			return false
+		}
+		at += from
+		if !slices.ContainsFunc(of, func(w string) bool {
+			start := max(0, at+len(bad)-len(w))
+			inside := strings.Index(text[start:], w)
+			return harmless[w] && inside >= 0 && start+inside <= at
+		}) {
+			return true
+		}
+		from = at + 1
+	}
 }
 
 // marks are trademarks that are known around the world and are no common words.
@@ -67,12 +87,21 @@ var insults = strings.Fields(`
 	rectum retard satan scrotum semen sex shit slave slut spastic sperm spic suicid tard terror tit tranny turd twat vagina vulva
 	wank whore`)
 
+// harmless are words in which the letters of a mark or of an insult mean nothing of the kind.
+var harmless = set(`accumulate advertisement altitude amusement analog analogue analysis analyst analytic analytics appetite aptitude
+	arsenal attitude audience audio audiobook audit auditor auditorium auspicious basement canal choreography circumstance coarse
+	cocktail cocoon competition competitive competitor constitution cucumber cumin cumulative custard document documentary
+	documentation drape endorsement entitle entity grape grapefruit grapes gratitude identity institute institution intelligence
+	intelligent interior latitude longitude multitude mustard parse partition peacock petite petition practitioner psychoanalysis
+	quantity racoon raccoon rehearse repetition saturday scrape skyscraper sparse spice spicy stitch stitching sturdy substitute
+	subtitle therapist title titan titanium trapeze tycoon unisex`)
+
 // unfit are words that nobody wants in a name, however near they are in meaning.
 var unfit = set(`ache addict alien bad beggar bleed blood bomb boring broken brute burglar butcher cage cancer carcass cheat clog corpse crash
 	crime criminal crisis croak cruel cry cur curse damage danger dead death debris decay demon devil die dirt dirty disaster disease
 	dope drug drunk dull dumb dump dust enemy evil fail failure fake fat fear fight filth flaw fool fraud garbage germ ghost grave greed
 	grief guilt guilty gun hate hell hurt ill injury jail junk kill lie loser mad meager mean mess misery mud murder mutt nasty nervous
 	offender officer pain penalty perish pest plague poison poor prison punish rag rat refuse riot rot rotten rubbish rude ruin sad savage scam
-	sewage shame soapy char consul hospital animal shaver handler janitor reality dialect fiscal horse sick sin slang slaughter slow smell snob sorry stain steal stink stupid sue swindle theft thief tomb toxic tragedy trash
+	sewage shame soapy char consul hospital animal shaver handler janitor reality dialect fiscal horse sick sin slang slaughter slow smell snob sorry stain steal stink stupid sue manpower swindle theft thief tomb toxic tragedy trash
 	trouble ugly upset urchin urine victim villain violent vomit waste weak weapon weep weird worm wound wrong yogic tandem tooth widow
 	divorce loan debt tax slice bride groom headhunt dentist patient`)
