@@ -144,10 +144,13 @@ func (o SuggestOut) Unused() []op.Charge {
 // An ideaSearch looks candidates up until enough of them are free.
 type ideaSearch struct {
 	*service
-	in    SuggestIn
-	words []string
-	all   []idea // in the order in which they are looked up
-	limit int
+	in       SuggestIn
+	maker    *ideas.Maker
+	text     string
+	words    []string
+	suffixes []fqdn.Name // empty: those that fit
+	limit    int
+	all      []idea // in the order in which they are looked up
 
 	out    SuggestOut
 	free   int
@@ -163,37 +166,57 @@ type idea struct {
 	candidate *ideas.Candidate
 }
 
-// newIdeaSearch makes the candidates. Errors are [fault.Validation] on q or tlds.
+// newIdeaSearch reads what is asked for. Errors are [fault.Validation] on q or tlds.
 func (s *service) newIdeaSearch(in SuggestIn) (*ideaSearch, error) {
 	suffixes, err := SuffixList(in.TLDs).read(nil)
 	if err != nil {
 		return nil, err
 	}
-	search := &ideaSearch{service: s, in: in, limit: int(in.Limit), shown: map[string]bool{}, known: map[fqdn.Name]int{}}
+	asked := len(suffixes)
+	if suffixes = slices.DeleteFunc(suffixes, s.unknown); asked > 0 && len(suffixes) == 0 {
+		return nil, fault.Invalid("tlds", "has no TLD under which names are registered").
+			WithHint("leave it out for com and two that fit, or see GET /api/tlds")
+	}
+	search := &ideaSearch{
+		service: s, in: in, maker: ideas.New(s.cfg.Market.Lexicon()), text: s.ideaText(string(in.Q)), suffixes: suffixes,
+		limit: int(in.Limit), shown: map[string]bool{}, known: map[fqdn.Name]int{},
+	}
 	if search.limit == 0 {
 		search.limit = defaultIdeas
 	}
-	maker := ideas.New(s.cfg.Market.Lexicon())
-	text := s.ideaText(string(in.Q))
-	if search.words = maker.Read(text); len(search.words) == 0 {
+	if search.words = search.maker.Read(search.text); len(search.words) == 0 {
 		return nil, fault.Invalid("q", "has no words that names can be made of").
 			WithHint("say in a few English words what the name is for, e.g. coffee shop in Berlin")
 	}
+	return search, nil
+}
+
+// unknown reports whether a suffix is not one under which names are registered.
+func (s *service) unknown(suffix fqdn.Name) bool {
+	name, err := fqdn.MustParse("name").Under(suffix)
+	if err == nil {
+		_, _, err = s.cfg.Lookup.Suffixes().Split(name)
+	}
+	return err != nil
+}
+
+// candidates makes what to look up. It takes milliseconds, so that a call is charged before.
+func (s *ideaSearch) candidates() []idea {
+	suffixes := s.suffixes
 	hacks := func(text string) bool {
 		return slices.ContainsFunc(suffixes, func(n fqdn.Name) bool { return n.String() == text })
 	}
 	if len(suffixes) == 0 {
 		hacks = s.sold
-		for _, text := range append([]string{"com"}, maker.TLDs(text, 2, s.sold)...) {
+		for _, text := range append([]string{"com"}, s.maker.TLDs(s.text, 2, s.sold)...) {
 			suffixes = append(suffixes, fqdn.MustParse(text))
 		}
 	}
-	wanted := ideas.Wanted{MaxLength: int(in.MaxLength), Limit: 2 * MaxIdeas, TLDs: hacks}
-	for _, style := range in.Styles {
+	wanted := ideas.Wanted{MaxLength: int(s.in.MaxLength), Limit: 2 * MaxIdeas, TLDs: hacks}
+	for _, style := range s.in.Styles {
 		wanted.Styles = append(wanted.Styles, ideas.Style(style))
 	}
-	search.all = s.underTLDs(maker.Make(text, wanted), suffixes)
-	return search, nil
+	return s.underTLDs(s.maker.Make(s.text, wanted), suffixes)
 }
 
 // ideaText is the label of a domain or a URL, and any other text as it is.
@@ -261,6 +284,7 @@ func (s *ideaSearch) run(ctx context.Context) SuggestOut {
 	looking, cancel := context.WithTimeout(ctx, IdeaDeadline-margin)
 	defer cancel()
 	s.out = SuggestOut{Query: string(s.in.Q), Words: s.words, CheckedAt: wireTime(s.cfg.Now())}
+	s.all = s.candidates()
 	for s.free < s.limit && s.out.Checked < MaxIdeas && looking.Err() == nil && s.cfg.Now().Before(deadline) {
 		wanted := s.limit - s.free
 		some := s.take(min(max(wanted+wanted/2, fewestAtOnce), MaxIdeas-s.out.Checked))

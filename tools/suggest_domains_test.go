@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
+	"github.com/namewharf/namewharf/fqdn"
 	"github.com/namewharf/namewharf/internal/demoregistry"
 	"github.com/namewharf/namewharf/op"
 	"github.com/namewharf/namewharf/serve/mcp"
@@ -115,14 +116,15 @@ func TestSuggestRefuses(t *testing.T) {
 		`{"q":"coffee","tlds":["a b"]}`: "tlds[0]",
 		`{"q":"coffee","tlds":"com"}`:   "tlds",
 		`{"q":"coffee","tlds":["a","b","c","d","e","f","g","h","i","j","k"]}`: "tlds",
-		`{"q":"coffee","limit":0}`:          "limit",
-		`{"q":"coffee","limit":51}`:         "limit",
-		`{"q":"coffee","limit":"5"}`:        "limit",
-		`{"q":"coffee","max_length":3}`:     "max_length",
-		`{"q":"coffee","max_length":31}`:    "max_length",
-		`{"q":"coffee","styles":[]}`:        "styles",
-		`{"q":"coffee","styles":["rhyme"]}`: "styles[0]",
-		`{"q":"coffee","style":"short"}`:    "style",
+		`{"q":"coffee","tlds":["nosuchsuffix"]}`:                              "tlds",
+		`{"q":"coffee","limit":0}`:                                            "limit",
+		`{"q":"coffee","limit":51}`:                                           "limit",
+		`{"q":"coffee","limit":"5"}`:                                          "limit",
+		`{"q":"coffee","max_length":3}`:                                       "max_length",
+		`{"q":"coffee","max_length":31}`:                                      "max_length",
+		`{"q":"coffee","styles":[]}`:                                          "styles",
+		`{"q":"coffee","styles":["rhyme"]}`:                                   "styles[0]",
+		`{"q":"coffee","style":"short"}`:                                      "style",
 	} {
 		_, err := call[tools.SuggestOut](t.Context(), t, s, "suggest_domains", in)
 		if f := fault.From(err); f == nil || f.Code != fault.Validation || len(f.Fields) == 0 || f.Fields[0].Field != field {
@@ -138,6 +140,32 @@ func TestSuggestLeavesASilentTLD(t *testing.T) {
 	out, err := call[tools.SuggestOut](t.Context(), t, s, "suggest_domains", `{"q":"solar panels for farms","tlds":["coffee","com"]}`)
 	if err != nil || len(out.Suggestions) < 20 || out.Checked > 60 {
 		t.Errorf("%d suggestions of %d names, %v", len(out.Suggestions), out.Checked, err)
+	}
+}
+
+// everything is a zone that has each name.
+type everything struct{}
+
+func (everything) Has(fqdn.Name) (present, loaded bool) { return true, true }
+
+// Where nothing is free, a call ends after 100 names.
+func TestSuggestEndsAfterAHundredNames(t *testing.T) {
+	t.Parallel()
+	s := newFixtureOn(t, demoregistry.Config{}, everything{})
+	answer, err := s.set.Named("suggest_domains").Call(t.Context(), []byte(`{"q":"solar panels for farms","limit":50}`))
+	if err != nil || !strings.Contains(string(answer.JSON), `"suggestions":[],"checked":100,`) || !slices.Equal(answer.Unused, []op.Charge{{Class: op.Lookup}}) {
+		t.Errorf("got %s, unused %v, %v; want no suggestions of 100 names, and nothing unused", answer.JSON, answer.Unused, err)
+	}
+}
+
+// Where hosts are slow, a call ends in time with what is known: the names that it looked up, and none of them free.
+func TestSuggestEndsInTime(t *testing.T) {
+	t.Parallel()
+	s := newFixtureOn(t, demoregistry.Config{Latency: time.Minute}, nil)
+	began := time.Now()
+	answer, err := s.set.Named("suggest_domains").Call(t.Context(), []byte(`{"q":"solar panels for farms","limit":50}`))
+	if took := time.Since(began); err != nil || took > tools.IdeaDeadline || !strings.Contains(string(answer.JSON), `"suggestions":[]`) {
+		t.Errorf("after %v: %s, %v; want an answer within %v", took, answer.JSON, err, tools.IdeaDeadline)
 	}
 }
 
@@ -270,7 +298,7 @@ func TestSuggestGivesBackWhatItDidNotNeed(t *testing.T) {
 
 // BenchmarkSuggest asks for twenty free names, of another idea each time, when every host answers in 50 ms.
 func BenchmarkSuggest(b *testing.B) {
-	s := newFixtureOn(b, demoregistry.Config{Latency: 50 * time.Millisecond})
+	s := newFixtureOn(b, demoregistry.Config{Latency: 50 * time.Millisecond}, nil)
 	first := strings.Fields("coffee dog law solar wedding bicycle music garden travel book pizza yoga toy wine car shoe")
 	second := strings.Fields("school club market service repair delivery lessons festival insurance photography magazine kitchen")
 	for i := 0; b.Loop(); i++ {

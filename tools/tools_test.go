@@ -36,9 +36,10 @@ type fixture struct {
 	lookup   *lookup.Service
 }
 
-func newFixture(t testing.TB) *fixture { return newFixtureOn(t, demoregistry.Config{Count: true}) }
+func newFixture(t testing.TB) *fixture { return newFixtureOn(t, demoregistry.Config{Count: true}, nil) }
 
-func newFixtureOn(t testing.TB, cfg demoregistry.Config) *fixture {
+// newFixtureOn is a fixture over a registry of this kind. A zone may be nil.
+func newFixtureOn(t testing.TB, cfg demoregistry.Config, zone lookup.Zone) *fixture {
 	t.Helper()
 	reg, err := demoregistry.Start(cfg)
 	if err != nil {
@@ -49,7 +50,7 @@ func newFixtureOn(t testing.TB, cfg demoregistry.Config) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look, err := lookup.New(lookup.Config{Suffixes: tld.DefaultTable(), Registry: file, BootstrapURL: lookup.BootstrapOff})
+	look, err := lookup.New(lookup.Config{Suffixes: tld.DefaultTable(), Registry: file, BootstrapURL: lookup.BootstrapOff, Zone: zone})
 	if err != nil {
 		t.Fatal(err)
 	}
