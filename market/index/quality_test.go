@@ -147,7 +147,7 @@ func TestSearchInOtherLanguages(t *testing.T) {
 func TestNonsenseFindsNothing(t *testing.T) {
 	t.Parallel()
 	x := filled(t, inventory)
-	for _, query := range []string{"xqzvvk", "qwrtzpsdf", "zzzzzz yyyyyy", "1234567", "kjhgfd sdfghj", "ффф", "%%%", "vbnmqx.com"} {
+	for _, query := range []string{"xqzvvk", "qwrtzpsdf", "zzzzzz yyyyyy", "1234567", "kjhgfd sdfghj", "ффф", "%%%", "vbnmqx.com", "the", "of the and"} {
 		if got := found(x.Search(query, 10)); len(got) > 0 {
 			t.Errorf("Search(%q) = %q, want nothing", query, got)
 		}

@@ -127,9 +127,11 @@ func (x *Index) addTerms(q *query, pieces []words.Piece, english bool) {
 	pieces = x.meaningful(x.withParts(pieces))
 	q.cut, q.words = true, len(pieces)
 	var meaning words.Vector
+	meant := false // whether a word says more than "the"
 	vectors := x.lex.Vectors()
 	for i, p := range pieces {
 		q.masses[i] = max(1, x.mass(p))
+		meant = meant || x.mass(p) > 0
 		q.mass += float32(q.masses[i])
 		q.cut = q.cut && p.Word != 0
 		if v := vectors.Of(p.Word); p.Word != 0 {
@@ -140,7 +142,7 @@ func (x *Index) addTerms(q *query, pieces []words.Piece, english bool) {
 		return
 	}
 	var near words.Products
-	known := english && meaning.Normalize()
+	known := english && meant && meaning.Normalize()
 	if known {
 		near.Set(vectors, &meaning)
 	}
