@@ -112,6 +112,7 @@ func TestRead(t *testing.T) {
 		"12 34":              "",
 		"кофейня в берлине":  "",
 		"car pet":            "car pet",
+		"second hand phones": "phone",
 		"www brewhaven com":  "brew haven",
 	} {
 		got := strings.Join(maker.Read(phrase), " ")

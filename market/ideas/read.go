@@ -45,10 +45,13 @@ var address = set("com http https net org www")
 var weakWords = set(`are based best better big brand busy buy cheap cool day different easy every fast find first free fresh full fun get good
 	great help high hot kind like little local look looking low made make making many modern more most much name need new nice old
 	only other own people perfect personal place quality sell simple small smart special start super thing things top unique used
-	various want way young`)
+	secondhand various want way young`)
+
+// pairs are words for which two are often written, whose meaning is not that of the two.
+var pairs = set("secondhand takeaway")
 
 // kinds say what kind of thing a name is for.
-var kinds = set(`app apps api blog brand business company firm forum magazine marketplace online platform podcast product saas service
+var kinds = set(`academy app apps api blog brand business class company course firm forum magazine marketplace online platform podcast product saas school service
 	services shop site software startup store studio subscription system tool tools web website`)
 
 // asked are the words of the phrase with a meaning, at most [mostAsked] of the greatest worth, in the order of the phrase.
@@ -105,8 +108,11 @@ func (m *Maker) read(phrase string) []source {
 			at++
 			if last := len(all) - 1; last >= 0 && all[last].at == s.at-1 {
 				// Two words that make one, such as "real estate".
-				if both := m.lex.Find(all[last].text + s.text); both != 0 && m.means(both, all[last].id, s.id) {
+				if both := m.lex.Find(all[last].text + s.text); both != 0 && (pairs[all[last].text+s.text] || m.means(both, all[last].id, s.id)) {
 					all[last] = source{text: all[last].text + s.text, id: m.lex.Base(both), worth: full, asked: true, at: all[last].at}
+					if weakWords[all[last].text] {
+						all[last].worth = weak
+					}
 					all[last].of = all[last].text
 					continue
 				}

@@ -102,6 +102,6 @@ var unfit = set(`ache addict alien bad beggar bleed blood bomb boring broken bru
 	dope drug drunk dull dumb dump dust enemy evil fail failure fake fat fear fight filth flaw fool fraud garbage germ ghost grave greed
 	grief guilt guilty gun hate hell hurt ill injury jail junk kill lie loser mad meager mean mess misery mud murder mutt nasty nervous
 	offender officer pain penalty perish pest plague poison poor prison punish rag rat refuse riot rot rotten rubbish rude ruin sad savage scam
-	sewage shame soapy char consul hospital animal shaver handler janitor reality dialect fiscal horse sick sin slang slaughter slow smell snob sorry stain steal stink stupid sue manpower swindle theft thief tomb toxic tragedy trash
+	sewage shame soapy char consul hospital animal shaver handler janitor reality dialect fiscal horse sick sin slang slaughter slow smell snob sorry stain steal stink stupid sue manpower curved finger mitt swindle theft thief tomb toxic tragedy trash
 	trouble ugly upset urchin urine victim villain violent vomit waste weak weapon weep weird worm wound wrong yogic tandem tooth widow
 	divorce loan debt tax slice bride groom headhunt dentist patient`)
