@@ -19,7 +19,7 @@ var literals = []string{
 	"coffee ho" + "use", "garden ho" + "use", "of the ho" + "use, number", `"dogho` + `use"`,
 	`"ho` + `use"`, "partner `ho" + "use`", // the id of the built-in partner
 	"yard ho" + "use corner", "route la" + "ne compass", "wave la" + "ne lens", "loft la" + "ne room", "haven ho" + "use lab nest", "hotel ho" + "use insurance",
-	"hire ho" + "use idea", "den de" + "sk direct", "land la" + "ne launch", "region to" + "wn",
+	"appe" + "tite aptitude", "hire ho" + "use idea", "den de" + "sk direct", "land la" + "ne launch", "region to" + "wn",
 	"haven hill ho" + "use kit lab", "la" + "ne lark leaf mill",
 }
 
