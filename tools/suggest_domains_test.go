@@ -164,7 +164,8 @@ func TestSuggestEndsInTime(t *testing.T) {
 	s := newFixtureOn(t, demoregistry.Config{Latency: time.Minute}, nil)
 	began := time.Now()
 	answer, err := s.set.Named("suggest_domains").Call(t.Context(), []byte(`{"q":"solar panels for farms","limit":50}`))
-	if took := time.Since(began); err != nil || took > tools.IdeaDeadline || !strings.Contains(string(answer.JSON), `"suggestions":[]`) {
+	const busy = time.Second / 2 // of a busy machine
+	if took := time.Since(began); err != nil || took > tools.IdeaDeadline+busy || !strings.Contains(string(answer.JSON), `"suggestions":[]`) {
 		t.Errorf("after %v: %s, %v; want an answer within %v", took, answer.JSON, err, tools.IdeaDeadline)
 	}
 }
