@@ -23,7 +23,9 @@ func TestStreamsWhereTheContractOffersThem(t *testing.T) {
 	}{
 		{"POST", search, `{"q":"cobaltpine.com"}`, true},
 		{"POST", check, `{"domains":["cobaltpine.com"]}`, true},
+		{"POST", "/api/domain/suggest", `{"q":"coffee shop","limit":2}`, true},
 		{"POST", "/api/tools/whois", `{"domain":"cobaltpine.com"}`, true},
+		{"GET", "/api/pricing/compare?tlds=com", "", false},
 		{"POST", "/api/batch", `{"operations":[{"id":"a","op":"tld_metadata","params":{"tld":"de"}}]}`, true},
 		{"GET", "/api/pricing/tld?tld=com", "", false},
 		{"HEAD", "/api/pricing/tld?tld=com", "", false},
@@ -57,12 +59,13 @@ func TestStreamsSendWhatAnswersHold(t *testing.T) {
 		{search, `{"q":"cobaltpine.com"}`},
 		{search, `{"q":"coffee shop berlin"}`},
 		{search, `{"q":"brewhaven","tlds":["com","io","de"]}`},
+		{"/api/domain/suggest", `{"q":"brew haven","limit":3}`},
 		{check, `{"domains":["brewhaven.com","not a name","cobaltpine.de","brewhaven.com"]}`},
 		{"/api/batch", `{"operations":[{"id":"a","op":"tld_metadata","params":{"tld":"de"}},{"id":"b","op":"search_domain","params":{"q":"brewhaven.com"}},{"id":"c","op":"nothing"}]}`},
 	} {
-		var plain struct{ Results []json.RawMessage }
-		if err := json.Unmarshal([]byte(s.do(t, "POST", test.path, test.body).text), &plain); err != nil || len(plain.Results) == 0 {
-			t.Fatalf("%s: %v, %d results", test.body, err, len(plain.Results))
+		var plain struct{ Results, Suggestions []json.RawMessage }
+		if err := json.Unmarshal([]byte(s.do(t, "POST", test.path, test.body).text), &plain); err != nil || len(plain.Results)+len(plain.Suggestions) == 0 {
+			t.Fatalf("%s: %v, no results", test.body, err)
 		}
 		var streamed []string
 		for event := range strings.SplitSeq(s.do(t, "POST", test.path, test.body, "Accept", "text/event-stream").text, "\n\n") {
@@ -70,14 +73,14 @@ func TestStreamsSendWhatAnswersHold(t *testing.T) {
 				streamed = append(streamed, settled(result))
 			}
 			if done, ok := strings.CutPrefix(event, "event: done\ndata: "); ok {
-				var rest struct{ Results []json.RawMessage }
-				if err := json.Unmarshal([]byte(done), &rest); err != nil || len(rest.Results) != 0 {
-					t.Errorf("%s: the rest repeats %d results: %v", test.body, len(rest.Results), err)
+				var rest struct{ Results, Suggestions []json.RawMessage }
+				if err := json.Unmarshal([]byte(done), &rest); err != nil || len(rest.Results)+len(rest.Suggestions) != 0 {
+					t.Errorf("%s: the rest repeats %d results: %v", test.body, len(rest.Results)+len(rest.Suggestions), err)
 				}
 			}
 		}
 		var want []string
-		for _, result := range plain.Results {
+		for _, result := range slices.Concat(plain.Results, plain.Suggestions) {
 			want = append(want, settled(string(result)))
 		}
 		slices.Sort(streamed)
