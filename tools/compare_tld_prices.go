@@ -67,6 +67,7 @@ func (s *service) compareTLDPrices() op.Operation[CompareIn, CompareOut] {
 		MaxAge:  pricesMaxAge,
 		Cache:   reuse[CompareIn, CompareOut](s.stamp),
 		Example: CompareIn{TLDs: SuffixList{"com", "net", "io"}, Years: 5},
+		Text:    CompareOut.text,
 		Do:      s.compare,
 	}
 }

@@ -121,6 +121,7 @@ func (s *service) suggestDomains() op.Operation[SuggestIn, SuggestOut] {
 		Limit:     op.Lookup,
 		PerCaller: true,
 		Example:   SuggestIn{Q: "coffee shop in Berlin", Limit: 5},
+		Text:      SuggestOut.text,
 		Plan:      s.planIdeas,
 	}
 }

@@ -146,7 +146,11 @@ func TestSuggestLeavesASilentTLD(t *testing.T) {
 // everything is a zone that has each name.
 type everything struct{}
 
-func (everything) Has(fqdn.Name) (present, loaded bool) { return true, true }
+func (everything) Look(fqdn.Name) (present, loaded bool, date time.Time) {
+	return true, true, time.Now()
+}
+
+func (everything) Learn(fqdn.Name, bool) {}
 
 // Where nothing is free, a call ends after 100 names.
 func TestSuggestEndsAfterAHundredNames(t *testing.T) {

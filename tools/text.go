@@ -99,6 +99,10 @@ func (p Price) text() string {
 	return amount(p.PriceCents, p.Currency)
 }
 
+func (r Registration) text(action string) string {
+	return costs(action, r.PriceCents, r.Currency, r.TermYears)
+}
+
 func (l Listing) text() string {
 	if l == (Listing{}) {
 		return ""
@@ -146,7 +150,7 @@ func (t *text) results(results []Result, checked time.Time) {
 		}
 		t.add(r.Domain, bracketed(r.Unicode), ": ", parts("; ",
 			string(r.Status)+bracketed(confidence),
-			costs("register", r.Registration.PriceCents, r.Registration.Currency, r.Registration.TermYears),
+			r.Registration.text("register"), r.Renewal.text("renew"),
 			r.Listing.text(), r.Reason, retryIn(r.RetryAfter),
 		)).line()
 	}
@@ -170,6 +174,34 @@ func (t *text) masked(masked bool, unlock Unlock) {
 func (out CheckOut) text() string {
 	var t text
 	t.results(out.Results, out.CheckedAt)
+	return t.done()
+}
+
+func (s Suggestion) prices() string {
+	return parts("; ", s.Registration.text("register"), s.Renewal.text("renew"))
+}
+
+func (out SuggestOut) text() string {
+	var t text
+	t.add("names made of ", strings.Join(out.Words, ", "), "; ", strconv.Itoa(out.Checked), " looked up, checked ", out.CheckedAt.UTC().Format(time.RFC3339)).line()
+	prices := map[string]string{} // of each TLD, said once
+	for _, s := range out.Suggestions {
+		price := s.prices()
+		if _, said := prices[s.TLD]; !said && price != "" {
+			prices[s.TLD] = price
+			t.field("."+s.TLD, price)
+		}
+	}
+	for _, s := range out.Suggestions {
+		price := s.prices()
+		if price == prices[s.TLD] {
+			price = ""
+		}
+		t.add(s.Domain, ": ", parts("; ", string(s.Status)+bracketed(string(s.Confidence)), price, s.Listing.text(), s.Why)).line()
+	}
+	if len(out.Suggestions) == 0 {
+		t.add("none of them can be had").line()
+	}
 	return t.done()
 }
 
@@ -251,9 +283,24 @@ func (out PriceOut) text() string {
 	return t.done()
 }
 
+func (a ActionPrice) text(action tld.Action) string {
+	return costs(string(action), a.PriceCents, a.Currency, a.TermYears)
+}
+
 func (p TLDPrices) text() string {
-	price := func(action string, a ActionPrice) string { return costs(action, a.PriceCents, a.Currency, a.TermYears) }
-	return parts(", ", price("register", p.Register), price("renew", p.Renew), price("transfer", p.Transfer), price("restore", p.Restore))
+	return parts(", ", p.Register.text(tld.Register), p.Renew.text(tld.Renew), p.Transfer.text(tld.Transfer), p.Restore.text(tld.Restore))
+}
+
+func (out CompareOut) text() string {
+	var t text
+	t.add("total of ", strconv.Itoa(out.Years), " years, cheapest first").line()
+	for _, y := range out.Results {
+		t.add(".", y.TLD, ": ", parts(", ", amount(y.Total.PriceCents, y.Total.Currency),
+			y.Register.text(tld.Register), y.Renew.text(tld.Renew), y.Transfer.text(tld.Transfer), y.Restore.text(tld.Restore),
+			"as of "+string(y.AsOf))).line()
+	}
+	t.field("no prices", strings.Join(out.Unknown, ", "))
+	return t.done()
 }
 
 func (out TLDsOut) text() string {

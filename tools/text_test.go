@@ -114,6 +114,9 @@ func TestTexts(t *testing.T) {
 		{t.Context(), "market_listings", `{}`},
 		{signedIn(t.Context()), "market_listings", `{"limit":2}`},
 		{t.Context(), "list_tlds", `{"limit":20}`},
+		{t.Context(), "compare_tld_prices", `{"tlds":["com","net","io","de","рф"],"years":5}`},
+		{t.Context(), "suggest_domains", `{"q":"coffee shop in Berlin"}`},
+		{t.Context(), "suggest_domains", `{"q":"garden tools","tlds":["com","de"],"limit":40}`},
 		{t.Context(), "batch_lookup", `{"operations":[{"id":"first","op":"market_listings"},{"id":"second","op":"tld_metadata","params":{"tld":"com"}},{"id":"third","op":"nope"}]}`},
 	} {
 		o := s.set.Named(test.op)

@@ -39,7 +39,7 @@ type Portfolio interface {
 
 // APIVersion is the version of the public API's contract, as /openapi.json and the tool list state it. A change of
 // either needs another version: the golden tests see to it.
-const APIVersion = "0.10.0"
+const APIVersion = "0.11.0"
 
 // DefaultSuffixes are those under which a label is searched when the caller names none, in the order of the answer.
 var DefaultSuffixes = []string{"com", "net", "org", "io", "ai", "co", "app", "dev", "xyz", "shop", "me", "info"}

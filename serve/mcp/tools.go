@@ -46,16 +46,20 @@ func newTool(o *op.Op, bare bool) (mcp.Tool, error) {
 // an hour accepts a field that was added meanwhile.
 func outputSchema(o *op.Op) ([]byte, error) {
 	schema := o.Out.CloneSchemas()
-	slim(schema)
+	slim(schema, 0)
 	return json.Marshal(schema)
 }
 
-// slim also writes a list of types as alternatives, because some clients take a schema with such a list for broken.
-func slim(s *jsonschema.Schema) {
+// slim also writes a list of types as alternatives, because some clients take a schema with such a list for broken. What
+// is required is said of the answer and of the elements of its lists, which are level 1, not of what is within them.
+func slim(s *jsonschema.Schema, level int) {
 	if s == nil {
 		return
 	}
-	s.Description, s.Default = "", nil
+	s.Description, s.Default, s.Format = "", nil, ""
+	if level > 1 {
+		s.Required = nil
+	}
 	for _, kind := range s.Types {
 		s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Type: kind})
 	}
@@ -63,10 +67,10 @@ func slim(s *jsonschema.Schema) {
 	if extra := s.AdditionalProperties; extra != nil && extra.Not != nil {
 		s.AdditionalProperties = nil
 	}
-	slim(s.AdditionalProperties)
-	slim(s.Items)
+	slim(s.AdditionalProperties, level)
+	slim(s.Items, level)
 	for _, p := range s.Properties {
-		slim(p)
+		slim(p, level+1)
 	}
 }
 
