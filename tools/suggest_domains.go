@@ -98,7 +98,7 @@ type Styles []Style
 
 // Schema is a list of styles.
 func (Styles) Schema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: Style("").Schema(), MinItems: new(1), MaxItems: jsonschema.Ptr(len(ideas.Styles))}
+	return &jsonschema.Schema{Type: "array", Items: Style("").Schema(), MinItems: new(1), MaxItems: new(len(ideas.Styles))}
 }
 
 // Bounds of the work for one call.

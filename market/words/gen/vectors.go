@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path"
@@ -238,9 +239,7 @@ func square(n int) [][]float64 {
 // retrofit draws the words nearer to their neighbours in the list, and gives those without a vector the mean of them.
 func retrofit(lex *words.Lexicon, first map[words.ID]words.Vector) map[words.ID]words.Vector {
 	now := make(map[words.ID]words.Vector, len(first))
-	for id, v := range first {
-		now[id] = v
-	}
+	maps.Copy(now, first)
 	for range fitRounds {
 		next := make(map[words.ID]words.Vector, len(now))
 		for id := words.ID(1); int(id) <= lex.Len(); id++ {
