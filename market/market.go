@@ -194,15 +194,24 @@ type Sort string
 
 // The sorts.
 const (
-	Newest Sort = "newest" // the default
-	Name   Sort = "name"
-	Length Sort = "length"
-	Price  Sort = "price" // lowest first
+	Newest    Sort = "newest" // the default without a query
+	Name      Sort = "name"
+	Length    Sort = "length"
+	Price     Sort = "price"     // lowest first
+	Relevance Sort = "relevance" // to the query, best first: the default with one, and only there
 )
 
-func (s Sort) order() (index.Order, bool) {
+// order is that of the index; query reports whether there is one.
+func (s Sort) order(query bool) (index.Order, bool) {
 	switch s {
-	case "", Newest:
+	case "":
+		if query {
+			return index.Relevance, true
+		}
+		return index.Newest, true
+	case Relevance:
+		return index.Relevance, query
+	case Newest:
 		return index.Newest, true
 	case Name:
 		return index.Name, true
@@ -224,13 +233,13 @@ type Page struct {
 // visible all the time exactly once, whatever is added or removed meanwhile. A page may be shorter than its limit when names were sold
 // a moment ago; the end is where Next is nil. It fails with a [fault.Validation] error for bounds out of range.
 func (m *Market) List(ctx context.Context, f Filter) (Page, error) {
-	order, ok := f.Sort.order()
+	order, ok := f.Sort.order(f.Q != "")
 	x := m.index(f.Environment)
 	switch {
 	case x == nil:
 		return Page{}, fault.Invalid("environment", "must be %s or %s", Sandbox, Live)
 	case !ok:
-		return Page{}, fault.Invalid("sort", "must be newest, name, length or price")
+		return Page{}, fault.Invalid("sort", "must be newest, name, length, price or, with q, relevance")
 	case f.Limit < 0 || f.Limit > MaxPage:
 		return Page{}, fault.Invalid("limit", "must be from 1 to %d", MaxPage)
 	case f.Offset < 0 || f.Offset > MaxOffset:

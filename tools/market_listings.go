@@ -20,7 +20,7 @@ type ListingsIn struct {
 	TLD               SuffixText `json:"tld,omitzero" jsonschema:"only names under this TLD"`
 	Q                 Words      `json:"q,omitzero" jsonschema:"only names that fit these words"`
 	RequireRealPrices bool       `json:"require_real_prices,omitzero" jsonschema:"true: sign in rather than see masked prices"`
-	Sort              Sort       `json:"sort,omitzero" jsonschema:"price needs a signed-in caller"`
+	Sort              Sort       `json:"sort,omitzero" jsonschema:"newest when left out, with q relevance; price needs a signed-in caller"`
 	MinPriceCents     Cents      `json:"min_price_cents,omitzero" jsonschema:"needs a signed-in caller"`
 	MaxPriceCents     Cents      `json:"max_price_cents,omitzero" jsonschema:"needs a signed-in caller"`
 	Limit             PageLimit  `json:"limit,omitzero" jsonschema:"listings a page; 25 when left out"`
@@ -59,7 +59,7 @@ type Sort market.Sort
 
 // Schema is the enumeration of the orders.
 func (Sort) Schema() *jsonschema.Schema {
-	return enum(market.Newest, market.Name, market.Length, market.Price)
+	return enum(market.Newest, market.Name, market.Length, market.Price, market.Relevance)
 }
 
 // Cents is a bound on a price.

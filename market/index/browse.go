@@ -32,20 +32,20 @@ func (x *Index) Browse(f Filter) Page {
 		return Page{}
 	}
 	suits := x.suits(&f)
-	var slots []uint32 // one more than the limit, if there is one
+	var places []place // one more than the limit, if there is one
 	if f.Query == "" {
-		slots = x.firstInOrder(&f, suits)
+		places = x.firstInOrder(&f, suits)
 	} else {
-		slots = x.firstRelevant(&f, suits)
+		places = x.firstRelevant(&f, suits)
 	}
 	var p Page
-	for i, slot := range slots {
+	for i, at := range places {
 		if i == f.Limit {
-			next := x.position(f.Order, slots[i-1])
+			next := x.position(places[i-1])
 			p.Next = &next
 			break
 		}
-		p.Entries = append(p.Entries, x.entry(slot))
+		p.Entries = append(p.Entries, x.entry(at.slot))
 	}
 	return p
 }
@@ -68,8 +68,8 @@ func (x *Index) suits(f *Filter) func(slot uint32) bool {
 	}
 }
 
-// firstInOrder is the slots that suit, in the order of the filter, from the position and offset on, one more than the limit.
-func (x *Index) firstInOrder(f *Filter, suits func(uint32) bool) []uint32 {
+// firstInOrder is the places that suit, in the order of the filter, from the position and offset on, one more than the limit.
+func (x *Index) firstInOrder(f *Filter, suits func(uint32) bool) []place {
 	order := x.orders[f.Order]
 	order = order[x.from(f.Order, f.After):]
 	if f.Order == Price { // the bounds are places in the order
@@ -79,7 +79,7 @@ func (x *Index) firstInOrder(f *Filter, suits func(uint32) bool) []uint32 {
 			order = order[:sort.Search(len(order), func(i int) bool { return x.prices[order[i]] > f.MaxPrice })]
 		}
 	}
-	var slots []uint32
+	var places []place
 	skip := f.Offset
 	for _, slot := range order {
 		switch {
@@ -87,30 +87,39 @@ func (x *Index) firstInOrder(f *Filter, suits func(uint32) bool) []uint32 {
 		case skip > 0:
 			skip--
 		default:
-			if slots = append(slots, slot); len(slots) > f.Limit {
-				return slots
+			if places = append(places, place{x.key(f.Order, slot), slot}); len(places) > f.Limit {
+				return places
 			}
 		}
 	}
-	return slots
+	return places
 }
 
-// firstRelevant is the slots that are relevant to the query of the filter, in its order, from the position and offset on,
+// firstRelevant is the places that are relevant to the query of the filter, in its order, from the position and offset on,
 // one more than the limit.
-func (x *Index) firstRelevant(f *Filter, suits func(uint32) bool) []uint32 {
+func (x *Index) firstRelevant(f *Filter, suits func(uint32) bool) []place {
 	q := x.parse(f.Query)
-	first := best[uint32]{
-		limit:   f.Offset + f.Limit + 1,
-		compare: func(a, b uint32) int { return x.compare(f.Order, a, b) },
-	}
+	first := best[place]{limit: f.Offset + f.Limit + 1, compare: x.comparePlaces}
 	x.relevant(&q, func(hit found) {
-		if suits(hit.slot) && (f.After == nil || x.behind(f.Order, hit.slot, f.After)) {
-			first.add(hit.slot)
+		if !suits(hit.slot) {
+			return
+		}
+		at := place{slot: hit.slot}
+		if f.Order == Relevance {
+			at.key = relevanceKey(x.scoreWithPrefix(&q, hit))
+		} else {
+			at.key = x.key(f.Order, hit.slot)
+		}
+		if f.After == nil || x.behind(at, f.After) {
+			first.add(at)
 		}
 	})
-	slots := first.sorted()
-	return slots[min(f.Offset, len(slots)):]
+	places := first.sorted()
+	return places[min(f.Offset, len(places)):]
 }
+
+// relevanceKey is a score as a key: the highest first, to three decimal places, so that what hardly differs follows by name.
+func relevanceKey(score float32) int64 { return -int64(score*1000 + 0.5) }
 
 // under reports whether a suffix is the other or below it.
 func under(suffix, above string) bool {

@@ -20,6 +20,9 @@ const (
 	Length              // short labels first, in characters as people read them
 	Price               // lowest first
 	orders = iota
+
+	// Relevance is that of [Index.Search], best first, for filters with a query only. Entries of equal relevance follow by name.
+	Relevance = Order(orders)
 )
 
 // A Position is a place in an [Order], between entries: behind the entry that it was taken from, whether that is still
@@ -59,13 +62,26 @@ func (t *table) compare(o Order, a, b uint32) int {
 	return t.compareNames(a, b)
 }
 
-// behind reports whether the slot follows the position.
-func (t *table) behind(o Order, slot uint32, p *Position) bool {
-	if c := cmp.Compare(t.key(o, slot), p.Key); c != 0 {
+// A place is a slot, and what an order compares first of it.
+type place struct {
+	key  int64
+	slot uint32
+}
+
+func (t *table) comparePlaces(a, b place) int {
+	if c := cmp.Compare(a.key, b.key); c != 0 {
+		return c
+	}
+	return t.compareNames(a.slot, b.slot)
+}
+
+// behind reports whether the place follows the position.
+func (t *table) behind(at place, p *Position) bool {
+	if c := cmp.Compare(at.key, p.Key); c != 0 {
 		return c > 0
 	}
 	label, suffix, _ := strings.Cut(p.Domain, ".")
-	return t.compareName(slot, label, suffix) > 0
+	return t.compareName(at.slot, label, suffix) > 0
 }
 
 func (t *table) compareName(slot uint32, label, suffix string) int {
@@ -75,9 +91,9 @@ func (t *table) compareName(slot uint32, label, suffix string) int {
 	return strings.Compare(t.suffixNames.names[t.suffixes[slot]], suffix)
 }
 
-// position is the place behind the slot.
-func (t *table) position(o Order, slot uint32) Position {
-	return Position{t.key(o, slot), t.entry(slot).Domain}
+// position is behind the place.
+func (t *table) position(at place) Position {
+	return Position{at.key, t.entry(at.slot).Domain}
 }
 
 // sortOrders makes all orders anew.
@@ -184,7 +200,7 @@ func (t *table) from(o Order, p *Position) int {
 		return 0
 	}
 	order := t.orders[o]
-	return sort.Search(len(order), func(i int) bool { return t.behind(o, order[i], p) })
+	return sort.Search(len(order), func(i int) bool { return t.behind(place{t.key(o, order[i]), order[i]}, p) })
 }
 
 // withPrefix is the span of the name order of labels that begin with the prefix.

@@ -219,7 +219,7 @@ func TestOrderTellsNothingOfPrices(t *testing.T) {
 			if x, y := found(a.Search(q, 20)), found(b.Search(q, 20)); !slices.Equal(x, y) {
 				t.Errorf("Search(%q) = %q, and with other prices %q", q, x, y)
 			}
-			for _, o := range []index.Order{index.Newest, index.Name, index.Length} {
+			for _, o := range []index.Order{index.Newest, index.Name, index.Length, index.Relevance} {
 				f := index.Filter{Query: q, Order: o, Limit: 20}
 				if x, y := fmt.Sprint(domainsOf(a.Browse(f))), fmt.Sprint(domainsOf(b.Browse(f))); x != y {
 					t.Errorf("Browse(%q, order %d) = %s, and with other prices %s", q, o, x, y)
@@ -235,4 +235,27 @@ func domainsOf(p index.Page) []string {
 		out = append(out, e.Domain)
 	}
 	return out
+}
+
+// Pages by relevance begin with what a search finds first, and show together what one page shows.
+func TestPagesByRelevance(t *testing.T) {
+	t.Parallel()
+	x := filled(t, inventory)
+	for _, q := range []string{"coffee", "ember.com", "berlin real estate", "tooth", "a", "loan"} {
+		whole := domainsOf(x.Browse(index.Filter{Query: q, Order: index.Relevance, Limit: 100}))
+		if hits := found(x.Search(q, 1)); len(hits) > 0 && (len(whole) == 0 || whole[0] != hits[0]) {
+			t.Errorf("Browse(%q) = %q, want %s first, as a search has it", q, whole, hits[0])
+		}
+		var paged []string
+		for f := (index.Filter{Query: q, Order: index.Relevance, Limit: 2}); ; {
+			p := x.Browse(f)
+			paged = append(paged, domainsOf(p)...)
+			if f.After = p.Next; p.Next == nil {
+				break
+			}
+		}
+		if !slices.Equal(paged, whole) {
+			t.Errorf("Browse(%q) in pages of two = %q, in one %q", q, paged, whole)
+		}
+	}
 }

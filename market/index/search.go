@@ -106,11 +106,17 @@ func (x *Index) compete(q *query, first *best[found], f found) {
 			cmp.Compare(x.lengths[hopeful.slot], x.lengths[last.slot])) > 0 {
 			return
 		}
-		if bytes.HasPrefix(x.label(f.slot), []byte(q.joined)) {
-			f = hopeful
-		}
+		f.score = x.scoreWithPrefix(q, f)
 	}
 	first.add(f)
+}
+
+// scoreWithPrefix is the score of a hit, with the bonus of one whose label begins with the words of the query.
+func (x *Index) scoreWithPrefix(q *query, f found) float32 {
+	if f.byWords && f.match == Keyword && bytes.HasPrefix(x.label(f.slot), []byte(q.joined)) {
+		return f.score + prefixBonus
+	}
+	return f.score
 }
 
 // better is the order of hits.
