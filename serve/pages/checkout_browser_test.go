@@ -190,9 +190,9 @@ func testCheckoutInABrowser(t *testing.T, chromium context.Context) {
 
 	b := newWindow(s.server, chromium)
 	b.open("/market/name-40.example")
-	b.says("1,250.50 USD", "TEST")
+	b.says("Sign in", "TEST")
 	b.press(buyButton, "#email")
-	b.says("Namewharf")
+	b.says("Namewharf", "1,250.50 USD")
 	b.fill("#email", "ada@buyer.example")
 	b.press(buyButton, "#number")
 	b.card("4242 4242 4242 4242")
@@ -262,7 +262,11 @@ func TestCheckoutPages(t *testing.T) {
 	p.want("the payment again", p.open(to), http.StatusOK, "This payment is made")
 	p.want("a payment that is none", p.open("/checkout/test-payment/pmt_1"), http.StatusNotFound)
 
-	p.want("a name", p.open("/market/xn--bcher-kva.example"), http.StatusOK, "bücher.example", "99.00 USD", "Books &amp; &lt;b&gt;more")
+	p.want("a name", p.open("/market/xn--bcher-kva.example"), http.StatusOK, "bücher.example", "to see the price", "Books &amp; &lt;b&gt;more")
+	if anonymous := p.open("/market/xn--bcher-kva.example"); strings.Contains(anonymous.text, "99.00") {
+		t.Error("the page of a name shows its price to anybody")
+	}
+	p.want("a name, signed in", s.signedInUser().open("/market/xn--bcher-kva.example"), http.StatusOK, "99.00 USD")
 	p.want("a name that is not for sale", p.open("/market/nowhere.example"), http.StatusNotFound, "not for sale")
 	p.want("no name", p.open("/market/%20"), http.StatusNotFound)
 	p.want("buy what is not for sale", p.post("/market/nowhere.example", nil), http.StatusNotFound)

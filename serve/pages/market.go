@@ -20,6 +20,7 @@ type listingData struct {
 	market.Listing
 	Unicode string
 	ASCII   string // the A-label form, where it differs
+	SignIn  string // the address at which to sign in and come back; empty: the visitor is signed in, and sees the price
 	Path    string
 	CanBuy  bool   // a payment provider is configured
 	Test    bool   // which takes no real money
@@ -31,7 +32,8 @@ func (d listingData) Price() money.Amount {
 	return money.Amount{Cents: d.PriceCents, Currency: d.Currency}
 }
 
-// showListing shows a name that is for sale. Its price is shown to all, as on the checkout that it leads to.
+// showListing shows a name that is for sale. As in the API, only signed-in visitors see its price; the checkout, which is a
+// session of its own, says what is to be paid to anyone who goes on to it.
 func (p *Pages) showListing(req *request) (response, error) {
 	name, err := pathDomain(req)
 	if err != nil {
@@ -50,10 +52,14 @@ func (p *Pages) showListing(req *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{page: "market", title: name.Unicode(), data: listingData{
+	data := listingData{
 		Listing: l, Unicode: name.Unicode(), ASCII: asciiOf(name), Path: marketPath + pathEscape(name),
 		CanBuy: p.buying.Checkout.Takes(string(market.Live)), Test: p.buying.Checkout.Testing(string(market.Live)),
-	}}, nil
+	}
+	if !req.signedIn() {
+		data.PriceCents, data.SignIn = 0, signInURL(data.Path)
+	}
+	return response{page: "market", title: name.Unicode(), data: data}, nil
 }
 
 // buyListing makes a checkout session of the service's own and goes there.

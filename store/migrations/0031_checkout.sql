@@ -1,6 +1,6 @@
 -- +goose Up
--- Checkout sessions: one name for one buyer. A row is removed 400 days after it was made, by the real clock; the order that came of
--- it and the payments for it are rows of their own.
+-- Checkout sessions: one name for one buyer. A row is removed 400 days after it was made, by the real clock, one that was not paid
+-- after 30; the order that came of it and the payments for it are rows of their own.
 CREATE TABLE checkout_sessions (
     id               TEXT   NOT NULL PRIMARY KEY,
     partner          TEXT   NOT NULL,
@@ -24,6 +24,7 @@ CREATE TABLE checkout_sessions (
     receipt_attempts BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX checkout_sessions_order ON checkout_sessions (order_id) WHERE order_id <> '';
+CREATE INDEX checkout_sessions_open ON checkout_sessions (id) WHERE status = 'open';
 CREATE INDEX checkout_sessions_receipt ON checkout_sessions (receipt_due) WHERE receipt_due > 0;
 
 -- The built-in partner, to whom the sales of the service's own pages belong. It earns no commission.
