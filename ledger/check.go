@@ -78,7 +78,7 @@ func Check(ctx context.Context, db *store.DB, claims Claims, more ...func(contex
 	var r Report
 	err := db.Read(ctx, func(tx store.Tx) error {
 		r = Report{Violations: []Violation{}}
-		for _, check := range []func(context.Context, store.Tx) error{r.count, r.entries, r.torn, r.currencies, r.derived} {
+		for _, check := range []func(context.Context, store.Tx) error{r.count, r.entries, r.inconsistent, r.currencies, r.derived} {
 			if err := check(ctx, tx); err != nil {
 				return err
 			}
@@ -124,8 +124,8 @@ func (r *Report) entries(ctx context.Context, tx store.Tx) error {
 		GROUP BY entry_id, currency HAVING SUM(cents) <> 0 ORDER BY entry_id, currency`)
 }
 
-// torn finds entries whose postings do not say the same about what they share, or that miss a line.
-func (r *Report) torn(ctx context.Context, tx store.Tx) error {
+// inconsistent finds entries whose postings do not say the same about what they share, or that miss a line.
+func (r *Report) inconsistent(ctx context.Context, tx store.Tx) error {
 	read := func(rows *sql.Rows) error {
 		v := Violation{Problem: "the postings do not belong together"}
 		if err := rows.Scan(&v.Entry, &v.Order); err != nil {

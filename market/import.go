@@ -98,7 +98,7 @@ func Import(ctx context.Context, db *store.DB, r io.Reader, o ImportOptions) (Re
 	i := importer{db: db, options: o, drafts: drafts, report: report, look: manyRows}
 	switch {
 	case o.DryRun || len(report.Bad) > 0 && !o.Partial:
-		err = i.rehearse(ctx)
+		err = i.dryRun(ctx)
 	case o.Partial:
 		err = i.byBatch(ctx)
 	default:
@@ -140,8 +140,8 @@ func (i *importer) take(t tally) {
 	i.report.Bad = append(i.report.Bad, t.bad...)
 }
 
-// rehearse counts what would happen.
-func (i *importer) rehearse(ctx context.Context) error {
+// dryRun counts what would happen.
+func (i *importer) dryRun(ctx context.Context) error {
 	return i.db.Read(ctx, func(tx store.Tx) error {
 		for at := 0; at < len(i.drafts); at += rowsAtOnce {
 			_, t, err := i.judge(ctx, tx, i.drafts[at:min(at+rowsAtOnce, len(i.drafts))])

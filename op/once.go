@@ -29,15 +29,15 @@ type Answers[Tx any] interface {
 	// requests with one key one answer is stored, and returned to all.
 	Outside(ctx context.Context, r Repeatable, effect func(ctx context.Context) (out any, err error)) (Answer, error)
 
-	// Rehearse runs a dry run, and stores nothing. The key is checked, and not used up.
-	Rehearse(ctx context.Context, r Repeatable, effect func(ctx context.Context) (out any, err error)) (Answer, error)
+	// DryRun runs an effect that changes nothing, and stores no answer. The key is checked, and not used up.
+	DryRun(ctx context.Context, r Repeatable, effect func(ctx context.Context) (out any, err error)) (Answer, error)
 }
 
 // A Repeatable is what [Answers] know of an operation.
 type Repeatable struct {
-	Idempotency Idempotency
-	Status      int // of success
-	Rehearsed   int // status of a rehearsal
+	Idempotency  Idempotency
+	Status       int // of success
+	DryRunStatus int // status of a dry run
 
 	encode func(out any) ([]byte, error)
 	decode func(text []byte) (any, error)
@@ -52,9 +52,9 @@ func (r Repeatable) Decode(text []byte) (any, error) { return r.decode(text) }
 // A Kept is the function of an operation whose answers are stored. Only [Once] and [Outside] make one, so that an operation
 // with idempotency keys cannot forget to store its answers.
 type Kept[In, Out any] struct {
-	run      func(context.Context, Repeatable, In) (Answer, error)
-	rehearse func(context.Context, Repeatable, In) (Answer, error)
-	dry      func(In) bool
+	run    func(context.Context, Repeatable, In) (Answer, error)
+	dryRun func(context.Context, Repeatable, In) (Answer, error)
+	dry    func(In) bool
 }
 
 // Once is an effect that runs in one transaction with the storage of its answer.
@@ -77,12 +77,12 @@ func Outside[In, Out, Tx any](a Answers[Tx], effect func(ctx context.Context, in
 	}}
 }
 
-// Rehearsed adds a dry run to k: for inputs that dry is true for, rehearsal runs instead and nothing is stored.
-func Rehearsed[In, Out, Tx any](a Answers[Tx], k Kept[In, Out], dry func(In) bool, rehearsal func(ctx context.Context, in In) (Out, error)) Kept[In, Out] {
+// WithDryRun adds a dry run to k: for inputs that dry is true for, run runs instead and nothing is stored.
+func WithDryRun[In, Out, Tx any](a Answers[Tx], k Kept[In, Out], dry func(In) bool, run func(ctx context.Context, in In) (Out, error)) Kept[In, Out] {
 	k.dry = dry
-	k.rehearse = func(ctx context.Context, r Repeatable, in In) (Answer, error) {
-		return a.Rehearse(ctx, r, func(ctx context.Context) (any, error) {
-			out, err := rehearsal(ctx, in)
+	k.dryRun = func(ctx context.Context, r Repeatable, in In) (Answer, error) {
+		return a.DryRun(ctx, r, func(ctx context.Context) (any, error) {
+			out, err := run(ctx, in)
 			return &out, err
 		})
 	}
@@ -95,7 +95,7 @@ func (k Kept[In, Out]) given() bool { return k.run != nil }
 // call runs k for an operation.
 func (k Kept[In, Out]) call(ctx context.Context, o *Op, in In) (Answer, error) {
 	r := Repeatable{
-		Idempotency: o.Idempotency, Status: o.Route.Status, Rehearsed: o.Route.Also,
+		Idempotency: o.Idempotency, Status: o.Route.Status, DryRunStatus: o.Route.Also,
 		encode: func(out any) ([]byte, error) {
 			typed, ok := out.(*Out)
 			if !ok {
@@ -108,11 +108,11 @@ func (k Kept[In, Out]) call(ctx context.Context, o *Op, in In) (Answer, error) {
 			return out, json.Unmarshal(text, out)
 		},
 	}
-	if r.Rehearsed == 0 {
-		r.Rehearsed = http.StatusOK
+	if r.DryRunStatus == 0 {
+		r.DryRunStatus = http.StatusOK
 	}
 	if k.dry != nil && k.dry(in) {
-		return k.rehearse(ctx, r, in)
+		return k.dryRun(ctx, r, in)
 	}
 	return k.run(ctx, r, in)
 }

@@ -29,8 +29,8 @@ func (s *memory) Outside(ctx context.Context, r op.Repeatable, effect func(conte
 	return s.run(r, r.Status, true, func() (any, error) { return effect(ctx) })
 }
 
-func (s *memory) Rehearse(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
-	return s.run(r, r.Rehearsed, false, func() (any, error) { return effect(ctx) })
+func (s *memory) DryRun(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
+	return s.run(r, r.DryRunStatus, false, func() (any, error) { return effect(ctx) })
 }
 
 func (s *memory) run(r op.Repeatable, status int, keep bool, effect func() (any, error)) (op.Answer, error) {
@@ -56,12 +56,12 @@ func storing(s *memory) op.Operation[thing, thing] {
 		Name: "make_thing", Title: "Make", Doc: "Makes a thing.", Limit: op.Read, Effect: op.Writes, Idempotency: op.Required,
 		Route:   op.Route{Method: "POST", Path: "/things", Status: 201, Also: 202},
 		Example: thing{"a"},
-		Kept: op.Rehearsed(s, op.Once(s, func(_ context.Context, tx int, in thing, now time.Time) (thing, error) {
+		Kept: op.WithDryRun(s, op.Once(s, func(_ context.Context, tx int, in thing, now time.Time) (thing, error) {
 			if tx != 7 || !now.Equal(time.Unix(1, 0)) {
 				return thing{}, errors.New("another transaction or time")
 			}
 			return thing{in.Name + "!"}, nil
-		}), func(in thing) bool { return in.Name == "dry" }, func(context.Context, thing) (thing, error) { return thing{"rehearsed"}, nil }),
+		}), func(in thing) bool { return in.Name == "dry" }, func(context.Context, thing) (thing, error) { return thing{"dry run"}, nil }),
 	}
 }
 
@@ -70,8 +70,8 @@ func TestKept(t *testing.T) {
 	s := &memory{}
 	o := op.NewSet(time.Now, storing(s)).Named("make_thing")
 	dry, err := o.Call(t.Context(), []byte(`{"name":"dry"}`))
-	if err != nil || string(dry.JSON) != `{"name":"rehearsed"}` || dry.Status != 202 || s.kept != nil {
-		t.Errorf("a rehearsal: %s %d, %v", dry.JSON, dry.Status, err)
+	if err != nil || string(dry.JSON) != `{"name":"dry run"}` || dry.Status != 202 || s.kept != nil {
+		t.Errorf("a dry run: %s %d, %v", dry.JSON, dry.Status, err)
 	}
 	for range 3 {
 		got, err := o.Call(t.Context(), []byte(`{"name":"a"}`))
@@ -80,7 +80,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	if s.effects != 2 || s.asked.Idempotency != op.Required {
-		t.Errorf("%d effects, asked %+v, want the rehearsal and one", s.effects, s.asked)
+		t.Errorf("%d effects, asked %+v, want the dry run and one", s.effects, s.asked)
 	}
 	out, err := s.asked.Decode([]byte(`{"name":"a!"}`))
 	if err != nil || out.(*thing).Name != "a!" {

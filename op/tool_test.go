@@ -10,7 +10,7 @@ import (
 	"github.com/namewharf/namewharf/op"
 )
 
-// A tool may rehearse where a program acts: the default holds for calls of the tool alone, and shows in its schema alone.
+// A tool may do a dry run where a program acts: the default holds for calls of the tool alone, and shows in its schema alone.
 func TestToolDefaults(t *testing.T) {
 	t.Parallel()
 	careful := brew(func(_ context.Context, in brewIn) (brewOut, error) {

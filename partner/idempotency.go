@@ -203,12 +203,12 @@ func (a *API) Outside(ctx context.Context, r op.Repeatable, effect func(context.
 	return a.Once(ctx, r, func(context.Context, store.Tx, time.Time) (any, error) { return out, nil })
 }
 
-// Rehearse implements [op.Answers].
-func (a *API) Rehearse(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
+// DryRun implements [op.Answers].
+func (a *API) DryRun(ctx context.Context, r op.Repeatable, effect func(context.Context) (any, error)) (op.Answer, error) {
 	if _, _, err := requestAndAnswerID(ctx, r); err != nil {
 		return op.Answer{}, err
 	}
-	return encodeAnswer(r, r.Rehearsed)(effect(ctx))
+	return encodeAnswer(r, r.DryRunStatus)(effect(ctx))
 }
 
 // encodeAnswer returns a function that encodes the result of an effect as an answer with a status.

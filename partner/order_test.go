@@ -243,10 +243,10 @@ func TestOrderErrors(t *testing.T) {
 			if got.status != test.status || got.code() != test.code || got.fields() != test.field {
 				t.Errorf("%s: got %d %s, want %d %s on %q", test.name, got.status, got.body, test.status, test.code, test.field)
 			}
-			rehearsal := strings.TrimSuffix(test.body, "}") + `,"dry_run":true}`
+			dryRun := strings.TrimSuffix(test.body, "}") + `,"dry_run":true}`
 			if test.body != "[]" {
-				if dry := s.send(s.order(rehearsal).signedBy(test.by)); dry.status != got.status || dry.code() != got.code() {
-					t.Errorf("%s, rehearsed: got %d %s, want %d %s", test.name, dry.status, dry.body, got.status, got.code())
+				if dry := s.send(s.order(dryRun).signedBy(test.by)); dry.status != got.status || dry.code() != got.code() {
+					t.Errorf("%s, as a dry run: got %d %s, want %d %s", test.name, dry.status, dry.body, got.status, got.code())
 				}
 			}
 		}

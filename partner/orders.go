@@ -92,7 +92,7 @@ func (a *API) createOrder() op.Operation[OrderIn, sale.Order] {
 		Scope: credential.ScopeBuy, Idempotency: op.Required,
 		Example: OrderIn{Domain: "brewhaven.example", ExpectedPrice: 9900, Currency: "USD", Buyer: sale.Buyer{Email: "buyer@example.com"}},
 	}, a.placeOrder)
-	o.Kept = op.Rehearsed(a, o.Kept, func(in OrderIn) bool { return in.DryRun }, a.dryRunOrder)
+	o.Kept = op.WithDryRun(a, o.Kept, func(in OrderIn) bool { return in.DryRun }, a.dryRunOrder)
 	return o
 }
 

@@ -50,7 +50,7 @@ func (s *Service) place(ctx context.Context, tx store.Tx, p Party, r Request, m 
 	}
 	listing, err := s.cfg.Inventory.Sell(ctx, tx, p.Environment, w.domain, now)
 	if notForSale(err) {
-		return Order{}, s.gone(ctx, tx, p.Environment, w.domain)
+		return Order{}, s.notForSale(ctx, tx, p.Environment, w.domain)
 	}
 	if err != nil {
 		return Order{}, fmt.Errorf("sell %s: %w", w.domain, err)
@@ -93,7 +93,7 @@ func (s *Service) Record(ctx context.Context, tx store.Tx, p Party, r Collected,
 	}
 	listing, err := s.cfg.Inventory.Sell(ctx, tx, p.Environment, r.Domain, now)
 	if notForSale(err) {
-		return Order{}, s.gone(ctx, tx, p.Environment, r.Domain)
+		return Order{}, s.notForSale(ctx, tx, p.Environment, r.Domain)
 	}
 	if err != nil {
 		return Order{}, fmt.Errorf("sell %s: %w", r.Domain, err)
@@ -121,8 +121,8 @@ func (s *Service) record(ctx context.Context, tx store.Tx, p Party, o Order, now
 	return o, nil
 }
 
-// errRehearsed rolls back the transaction of a dry run.
-var errRehearsed = errors.New("rehearsed")
+// errDryRun rolls back the transaction of a dry run.
+var errDryRun = errors.New("dry run")
 
 // Try is a dry run of [Service.Place]: it fails where Place would, and else returns the order that Place would record,
 // without an id. It stores nothing: it places the order in a transaction of its own and rolls that back.
@@ -132,9 +132,9 @@ func (s *Service) Try(ctx context.Context, p Party, r Request, now time.Time) (O
 		if o, err = s.Place(ctx, tx, p, r, now); err != nil {
 			return err
 		}
-		return errRehearsed
+		return errDryRun
 	})
-	if !errors.Is(err, errRehearsed) {
+	if !errors.Is(err, errDryRun) {
 		return Order{}, err
 	}
 	o.PublicID = ""
@@ -258,8 +258,8 @@ func notForSale(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict)
 }
 
-// gone is the fault that says why a name is not for sale.
-func (s *Service) gone(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
+// notForSale is the fault that says why a name is not for sale.
+func (s *Service) notForSale(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
 	held, err := sold(ctx, tx, environment, domain.String(), "")
 	switch {
 	case err != nil:

@@ -31,7 +31,7 @@ func (r Request) checkDetails() error {
 		return err
 	}
 	for _, u := range []struct{ field, value string }{{"return_url", r.ReturnURL}, {"cancel_url", r.CancelURL}} {
-		if reason := flawOfURL(u.value); reason != "" {
+		if reason := urlProblem(u.value); reason != "" {
 			return fault.Invalid(u.field, "%s", reason)
 		}
 	}
@@ -60,8 +60,8 @@ func (b Buyer) check() error {
 
 // CheckEmail fails with [fault.Validation] on the field for what is no e-mail address of a buyer.
 func CheckEmail(field, email string) error {
-	if flaw := flawOfEmail(email); flaw != "" {
-		return fault.Invalid(field, "%s", flaw)
+	if problem := emailProblem(email); problem != "" {
+		return fault.Invalid(field, "%s", problem)
 	}
 	return nil
 }
@@ -71,8 +71,8 @@ func CheckURL(field, address string) error {
 	if address == "" {
 		return fault.Invalid(field, "is required")
 	}
-	if flaw := flawOfURL(address); flaw != "" {
-		return fault.Invalid(field, "%s", flaw)
+	if problem := urlProblem(address); problem != "" {
+		return fault.Invalid(field, "%s", problem)
 	}
 	return nil
 }
@@ -85,15 +85,15 @@ func CheckReference(field, reference string) error {
 	return nil
 }
 
-func flawOfEmail(s string) string {
+func emailProblem(s string) string {
 	if a, err := mail.ParseAddress(s); err != nil || a.Address != s || len(s) > MaxEmail || !printable(s) {
 		return fmt.Sprintf("must be an e-mail address of at most %d bytes", MaxEmail)
 	}
 	return ""
 }
 
-// flawOfURL says why a browser is not redirected to the URL; empty if it may be, or if there is none.
-func flawOfURL(s string) string {
+// urlProblem says why a browser is not redirected to the URL; empty if it may be, or if there is none.
+func urlProblem(s string) string {
 	if s == "" {
 		return ""
 	}

@@ -94,7 +94,7 @@ func (s *service) bulkDomains() op.Operation[BulkIn, BulkOut] {
 			Op: BulkOp(portfolio.SetPrice), Domains: BulkList{"cobaltpine.com", "brewhaven.com"},
 			Params: BulkParams{PriceCents: 250000}, DryRun: true,
 		},
-		// The one place where the transports differ: a model that leaves dry_run out rehearses, a program that does so means it.
+		// The one place where the transports differ: a model that leaves dry_run out does a dry run, a program that does so means it.
 		ToolDefaults: op.Object(`{"dry_run":true}`),
 		Text:         BulkOut.text,
 		Do:           s.bulk,

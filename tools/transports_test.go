@@ -30,7 +30,7 @@ func (accounts) Caller(_ context.Context, token, _ string) (op.Caller, error) {
 	return op.Caller{Account: token, Scopes: []string{tools.ScopeDomains}}, nil
 }
 
-// The one difference between the transports: who leaves dry_run out of a tool call rehearses, and who leaves it out of a
+// The one difference between the transports: who leaves dry_run out of a tool call gets a dry run, and who leaves it out of a
 // request does not.
 func TestDryRunIsTheDefaultOfTheToolAlone(t *testing.T) {
 	t.Parallel()

@@ -165,7 +165,7 @@ func TestDryRunsAgreeWithRuns(t *testing.T) {
 				change.DryRun = false
 				done := b.apply(t, me, change)
 				equal(t, string(op), dry, done)
-				equal(t, string(op)+" rehearsed again", again, done)
+				equal(t, string(op)+" as a dry run again", again, done)
 			}
 		}
 	})

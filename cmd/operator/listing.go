@@ -190,7 +190,7 @@ func listListings(ctx context.Context, p *program, _ []string) error {
 	if p.tld != "" {
 		suffix, err := fqdn.Parse(strings.TrimPrefix(p.tld, "."))
 		if err != nil {
-			return usagef("-tld: the suffix %w", err)
+			return usagef("-tld: %w", err)
 		}
 		f.TLD = suffix.String()
 	}

@@ -156,7 +156,7 @@ func TestImportListings(t *testing.T) {
 		t.Errorf("brewhaven.com was listed: %+v", l)
 	}
 
-	// A rehearsal changes nothing.
+	// A dry run changes nothing.
 	out, _, err = operate(t, "-data", data, "-dry-run", "listing", "import", file, "-env", "live")
 	if err != nil || !strings.Contains(out, "dry run") || !strings.Contains(strings.Join(strings.Fields(out), " "), "created 2 updated 0") {
 		t.Errorf("-dry-run: got %s, %v", out, err)
@@ -426,7 +426,7 @@ func TestImportsNameWhatTheyRefuse(t *testing.T) {
 		want []string
 	}{
 		{[]string{"listing", "import", listings, "-env", "live"}, []string{".cmo", "did you mean com?", "XXX is not the code of a currency", "USB is not the code of a currency", "did you mean USD?"}},
-		{[]string{"pricing", "import", prices}, []string{".cmo", "did you mean com?", ".xyzzyq", "did you mean EUR?", "ember.com is a name under a suffix"}},
+		{[]string{"pricing", "import", prices}, []string{".cmo", "did you mean com?", ".xyzzyq", "did you mean EUR?", "ember.com is a name under a TLD"}},
 	} {
 		var outputs [2]string
 		for i, more := range [][]string{{"-dry-run"}, nil} {

@@ -306,11 +306,11 @@ func (s *site) thousandNames(t *testing.T) {
 		began := o.dump(t, names[:own])
 		dry := o.change(t, step.op, mixed, step.more+`,"dry_run":true`)
 		if now := o.dump(t, names[:own]); now != began {
-			t.Errorf("the rehearsal of %s changed something: %s", step.op, firstChange(now, began))
+			t.Errorf("the dry run of %s changed something: %s", step.op, firstChange(now, began))
 		}
 		wet := o.change(t, step.op, mixed, step.more)
 		if !dry.DryRun || wet.DryRun || fmt.Sprint(dry.Results) != fmt.Sprint(wet.Results) {
-			t.Errorf("%s and its rehearsal differ: %d and %d succeeded", step.op, wet.Succeeded, dry.Succeeded)
+			t.Errorf("%s and its dry run differ: %d and %d succeeded", step.op, wet.Succeeded, dry.Succeeded)
 		}
 		for i, r := range wet.Results {
 			if r.OK != (expected[i] == "") || r.Error.Code != expected[i] || r.Error.RequestID != "" {
@@ -342,7 +342,7 @@ func (s *site) thousandNames(t *testing.T) {
 	}
 }
 
-// assistantChanges changes names through MCP, where a call rehearses unless it says otherwise.
+// assistantChanges changes names through MCP, where a call is a dry run unless it says otherwise.
 func (s *site) assistantChanges(t *testing.T) {
 	o := s.owner(t)
 	o.prove(o.add(t, "emberlane.net"))
@@ -358,7 +358,7 @@ func (s *site) assistantChanges(t *testing.T) {
 	}
 	status := func() string { return o.portfolio(t)[0].Status }
 	if b := call(modern, `{"op":"verify","domains":["emberlane.net","foreign.net","no name"]}`); !b.DryRun || b.Succeeded != 1 || b.Failed != 2 || status() != "pending" {
-		t.Errorf("by default: %+v, and the name is %s; want a rehearsal", b, status())
+		t.Errorf("by default: %+v, and the name is %s; want a dry run", b, status())
 	}
 	if b := call(legacy, `{"op":"verify","domains":["emberlane.net"],"dry_run":false}`); b.DryRun || b.Succeeded != 1 || status() != "verified" {
 		t.Errorf("dry_run false: %+v, and the name is %s", b, status())

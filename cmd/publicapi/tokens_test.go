@@ -172,7 +172,7 @@ func (s *site) mcpScopes(t *testing.T, both, prices, domains string) {
 		}
 		wantChallenged(t, "bulk_domains with the other scope", r, `error="insufficient_scope"`, `scope="domains:write"`)
 		if r := call("/mcp", era, "bulk_domains", bulk, both); r.StatusCode != http.StatusOK || !strings.Contains(r.text, `"dry_run":true`) || !strings.Contains(r.text, "not_found") {
-			t.Errorf("bulk_domains in %s: got %d %s, want a rehearsal by default", era, r.StatusCode, r.text)
+			t.Errorf("bulk_domains in %s: got %d %s, want a dry run by default", era, r.StatusCode, r.text)
 		}
 	}
 	// Each document names its own resource.

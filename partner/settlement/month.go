@@ -27,7 +27,7 @@ func (m *month) owner() ledger.Owner {
 // settle settles the partner's month.
 func (m *month) settle(ctx context.Context, now time.Time) error {
 	if m.DryRun {
-		return m.rehearse(ctx)
+		return m.preview(ctx)
 	}
 	if err := m.settleOrders(ctx, now); err != nil { // of an interrupted run
 		return err
@@ -120,9 +120,9 @@ func (m *month) count(settled int) {
 	m.progress.add(settled)
 }
 
-// rehearse adds up the statements that would be made, and stores nothing.
-func (m *month) rehearse(ctx context.Context) error {
-	sums := ledger.NewRehearsal(m.owner(), m.Period)
+// preview adds up the statements that would be made, and stores nothing.
+func (m *month) preview(ctx context.Context) error {
+	sums := ledger.NewPreview(m.owner(), m.Period)
 	err := m.DB.Read(ctx, func(tx store.Tx) error {
 		var after sale.Position
 		for {

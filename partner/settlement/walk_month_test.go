@@ -42,15 +42,15 @@ func (w *walk) affected(r settlement.Run) (all []*party) {
 func (w *walk) settle() bool {
 	r := w.run()
 	r.DryRun = true
-	rehearsed, err := w.operator.Settle(w.Context(), r)
+	previewed, err := w.operator.Settle(w.Context(), r)
 	w.must(err)
 	r.DryRun = false
 	report, err := w.operator.Settle(w.Context(), r)
 	w.must(err)
 	for i, s := range report.Statements {
 		s.ID = ""
-		if i >= len(rehearsed.Statements) || s != rehearsed.Statements[i] {
-			w.Errorf("a dry run said %+v, the run %+v", rehearsed.Statements, report.Statements)
+		if i >= len(previewed.Statements) || s != previewed.Statements[i] {
+			w.Errorf("a dry run said %+v, the run %+v", previewed.Statements, report.Statements)
 			break
 		}
 	}

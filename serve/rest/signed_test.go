@@ -73,7 +73,7 @@ func (cupboard) Outside(context.Context, op.Repeatable, func(context.Context) (a
 	return op.Answer{}, errors.New("not used")
 }
 
-func (cupboard) Rehearse(context.Context, op.Repeatable, func(context.Context) (any, error)) (op.Answer, error) {
+func (cupboard) DryRun(context.Context, op.Repeatable, func(context.Context) (any, error)) (op.Answer, error) {
 	return op.Answer{}, errors.New("not used")
 }
 

@@ -10,18 +10,18 @@ import (
 	"github.com/namewharf/namewharf/store"
 )
 
-// A Rehearsal adds up the statements that a settlement would make, without making them.
-type Rehearsal struct {
+// A Preview adds up the statements that a settlement would make, without making them.
+type Preview struct {
 	owner  Owner
 	period Period
 	sums   map[string]*Statement // by currency
 }
 
-// NewRehearsal returns a rehearsal for an owner and a period.
-func NewRehearsal(o Owner, p Period) *Rehearsal { return &Rehearsal{o, p, map[string]*Statement{}} }
+// NewPreview returns an empty preview for an owner and a period.
+func NewPreview(o Owner, p Period) *Preview { return &Preview{o, p, map[string]*Statement{}} }
 
 // Add adds lines, but for those of orders that are in a statement already and only wait to be settled.
-func (r *Rehearsal) Add(ctx context.Context, tx store.Tx, lines []Line) error {
+func (r *Preview) Add(ctx context.Context, tx store.Tx, lines []Line) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (r *Rehearsal) Add(ctx context.Context, tx store.Tx, lines []Line) error {
 }
 
 // AddReversals adds the reversals that wait for a statement.
-func (r *Rehearsal) AddReversals(ctx context.Context, tx store.Tx) error {
+func (r *Preview) AddReversals(ctx context.Context, tx store.Tx) error {
 	read := func(rows *sql.Rows) error {
 		l := Line{Type: ReversalLine}
 		if err := rows.Scan(&l.Currency, &l.Gross, &l.Commission, &l.Owed); err != nil {
@@ -58,7 +58,7 @@ func (r *Rehearsal) AddReversals(ctx context.Context, tx store.Tx) error {
 		WHERE settlement_id = '' AND partner = $1 AND environment = $2 AND at < $3`, r.owner.Partner, r.owner.Environment, store.Micros(r.period.End))
 }
 
-func (r *Rehearsal) add(l Line) {
+func (r *Preview) add(l Line) {
 	s := r.sums[l.Currency]
 	if s == nil {
 		s = &Statement{Owner: r.owner, Period: r.period, Currency: l.Currency}
@@ -68,7 +68,7 @@ func (r *Rehearsal) add(l Line) {
 }
 
 // Statements returns what was added up, in the order of the currencies.
-func (r *Rehearsal) Statements() []Statement {
+func (r *Preview) Statements() []Statement {
 	all := make([]Statement, 0, len(r.sums))
 	for _, currency := range slices.Sorted(maps.Keys(r.sums)) {
 		all = append(all, *r.sums[currency])
