@@ -25,7 +25,7 @@ import (
 
 // passingBy is what differs between answers about the same: when, for which request, who was asked, and who was the
 // first to say. In the text of an MCP result the quotes are escaped.
-var passingBy = regexp.MustCompile(`\\?"(checked_at|fetched_at|as_of|confidence)\\?":\\?"[^"\\]*\\?"|\\?"evidence\\?":\[[^\]]*\]|"request_id":"[^"]*"`)
+var passingBy = regexp.MustCompile(`\\?"(checked_at|fetched_at|as_of|confidence)\\?":\\?"[^"\\]*\\?"|\\?"evidence\\?":\[[^\]]*\]|"request_id":"[^"]*"|checked [0-9T:-]+Z`)
 
 func masked(text string) string { return passingBy.ReplaceAllString(text, "~") }
 

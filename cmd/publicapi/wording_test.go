@@ -97,7 +97,7 @@ func TestErrorsAreInTheWordsOfTheTransport(t *testing.T) {
 		t.Errorf("only %d messages were looked at", walked)
 	}
 	r := s.mcp(t, "/mcp", legacy, "bulk_domains", message(legacy, "bulk_domains", `{"op":"verify","domains":["brewhaven.net"]}`), "Authorization", "Bearer "+o.token)
-	if !strings.Contains(r.text, "account page") {
+	if !strings.Contains(r.text, "with the tool add_domain") {
 		t.Errorf("a name that is not in the portfolio: %s", r.text)
 	}
 }

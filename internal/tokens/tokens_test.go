@@ -15,9 +15,9 @@ var counts = map[string]int{
 	"search_domain.json": 801, "search_domain.txt": 210,
 	"search_phrase.json": 1312, "search_phrase.txt": 358,
 	"tld_metadata.json": 296, "tld_metadata.txt": 116,
-	"tool_bulk_domains.in": 227, "tool_bulk_domains.out": 179,
-	"tool_market_listings.in": 292, "tool_market_listings.out": 213,
-	"tool_whois_lookup.in": 114, "tool_whois_lookup.out": 363,
+	"tool_bulk_domains.in": 227, "tool_bulk_domains_output.json": 165,
+	"tool_market_listings.in": 292, "tool_market_listings_output.json": 201,
+	"tool_whois_lookup.in": 114, "tool_whois_lookup_output.json": 343,
 	"whois_lookup.json": 277, "whois_lookup.txt": 118,
 }
 
