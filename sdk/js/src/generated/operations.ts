@@ -1,0 +1,301 @@
+// Generated from docs/openapi.json by internal/sdkgen. Do not edit: run make golden.
+import type { Operation } from '../operation.js'
+
+/** List batch operations. */
+export const batchCatalogue: Operation = {
+  id: 'batch_catalogue',
+  method: 'GET',
+  path: '/api/batch',
+  read: true,
+}
+
+/** Run several operations. */
+export const batchLookup: Operation = {
+  id: 'batch_lookup',
+  method: 'POST',
+  path: '/api/batch',
+  read: true,
+  body: true,
+  required: ['operations'],
+}
+
+/** Check many domains. */
+export const checkDomains: Operation = {
+  id: 'check_domains',
+  method: 'POST',
+  path: '/api/domain/check',
+  read: true,
+  batch: true,
+  body: true,
+  required: ['domains'],
+}
+
+/** Search a domain. */
+export const searchDomain: Operation = {
+  id: 'search_domain',
+  method: 'POST',
+  path: '/api/domain/search',
+  read: true,
+  batch: true,
+  body: true,
+  required: ['q'],
+}
+
+/** List your domains. */
+export const listDomains: Operation = {
+  id: 'list_domains',
+  method: 'GET',
+  path: '/api/domains',
+  read: true,
+  list: { items: 'domains', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Add a domain of yours. */
+export const addDomain: Operation = {
+  id: 'add_domain',
+  method: 'POST',
+  path: '/api/domains',
+  body: true,
+  required: ['domain'],
+}
+
+/** Change many of your domains. */
+export const bulkDomains: Operation = {
+  id: 'bulk_domains',
+  method: 'POST',
+  path: '/api/domains/bulk/{op}',
+  body: true,
+  required: ['domains'],
+}
+
+/** Browse names for sale. */
+export const marketListings: Operation = {
+  id: 'market_listings',
+  method: 'GET',
+  path: '/api/market/listings',
+  read: true,
+  batch: true,
+  list: { items: 'listings', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Ask whether a name can be bought. */
+export const partnerAvailability: Operation = {
+  id: 'partner_availability',
+  method: 'GET',
+  path: '/api/partner/v1/availability',
+  read: true,
+  required: ['domain'],
+}
+
+/** Search names for sale. */
+export const partnerSearchDomains: Operation = {
+  id: 'partner_search_domains',
+  method: 'GET',
+  path: '/api/partner/v1/domains/search',
+  read: true,
+  required: ['q'],
+}
+
+/** Look at a name for sale. */
+export const partnerGetDomain: Operation = {
+  id: 'partner_get_domain',
+  method: 'GET',
+  path: '/api/partner/v1/domains/{name}',
+  read: true,
+}
+
+/** Replay events. */
+export const partnerListEvents: Operation = {
+  id: 'partner_list_events',
+  method: 'GET',
+  path: '/api/partner/v1/events',
+  read: true,
+  list: { items: 'events', cursor: 'after_id', next: 'next_cursor' },
+}
+
+/** List orders. */
+export const partnerListOrders: Operation = {
+  id: 'partner_list_orders',
+  method: 'GET',
+  path: '/api/partner/v1/orders',
+  read: true,
+  list: { items: 'orders', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Record a sale. */
+export const partnerCreateOrder: Operation = {
+  id: 'partner_create_order',
+  method: 'POST',
+  path: '/api/partner/v1/orders',
+  keyed: true,
+  body: true,
+}
+
+/** Look at an order. */
+export const partnerGetOrder: Operation = {
+  id: 'partner_get_order',
+  method: 'GET',
+  path: '/api/partner/v1/orders/{public_id}',
+  read: true,
+}
+
+/** Ask for the price of a name. */
+export const partnerPricing: Operation = {
+  id: 'partner_pricing',
+  method: 'GET',
+  path: '/api/partner/v1/pricing',
+  read: true,
+  required: ['domain'],
+}
+
+/** Lock a price. */
+export const partnerCreateQuote: Operation = {
+  id: 'partner_create_quote',
+  method: 'POST',
+  path: '/api/partner/v1/quotes',
+  keyed: true,
+  body: true,
+  required: ['domain'],
+}
+
+/** Refund an order. */
+export const partnerCreateRefund: Operation = {
+  id: 'partner_create_refund',
+  method: 'POST',
+  path: '/api/partner/v1/refunds',
+  keyed: true,
+  body: true,
+  required: ['order_id'],
+}
+
+/** Move the test clock. */
+export const partnerAdvanceClock: Operation = {
+  id: 'partner_advance_clock',
+  method: 'POST',
+  path: '/api/partner/v1/sandbox/clock',
+  keyed: true,
+  body: true,
+  required: ['advance_seconds'],
+}
+
+/** Play the operator. */
+export const partnerPlayOrder: Operation = {
+  id: 'partner_play_order',
+  method: 'POST',
+  path: '/api/partner/v1/sandbox/orders/{public_id}/{play}',
+  keyed: true,
+}
+
+/** Look at the webhook. */
+export const partnerGetWebhook: Operation = {
+  id: 'partner_get_webhook',
+  method: 'GET',
+  path: '/api/partner/webhooks',
+  read: true,
+}
+
+/** Register the webhook. */
+export const partnerPutWebhook: Operation = {
+  id: 'partner_put_webhook',
+  method: 'PUT',
+  path: '/api/partner/webhooks',
+  body: true,
+  required: ['url', 'secret'],
+}
+
+/** Remove the webhook. */
+export const partnerDeleteWebhook: Operation = {
+  id: 'partner_delete_webhook',
+  method: 'DELETE',
+  path: '/api/partner/webhooks',
+}
+
+/** List deliveries. */
+export const partnerListDeliveries: Operation = {
+  id: 'partner_list_deliveries',
+  method: 'GET',
+  path: '/api/partner/webhooks/deliveries',
+  read: true,
+  list: { items: 'deliveries', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Deliver again. */
+export const partnerRedeliver: Operation = {
+  id: 'partner_redeliver',
+  method: 'POST',
+  path: '/api/partner/webhooks/deliveries/{id}/redeliver',
+  keyed: true,
+}
+
+/** Test the webhook. */
+export const partnerTestWebhook: Operation = {
+  id: 'partner_test_webhook',
+  method: 'POST',
+  path: '/api/partner/webhooks/test',
+  keyed: true,
+}
+
+/** Price of a suffix. */
+export const tldRegistrationPrice: Operation = {
+  id: 'tld_registration_price',
+  method: 'GET',
+  path: '/api/pricing/tld',
+  read: true,
+  batch: true,
+  required: ['tld'],
+}
+
+/** List suffixes. */
+export const listTlds: Operation = {
+  id: 'list_tlds',
+  method: 'GET',
+  path: '/api/tlds',
+  read: true,
+  batch: true,
+  list: { items: 'tlds', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Rules of a suffix. */
+export const tldMetadata: Operation = {
+  id: 'tld_metadata',
+  method: 'GET',
+  path: '/api/tlds/{tld}/metadata',
+  read: true,
+  batch: true,
+}
+
+/** Look up a registration. */
+export const whoisLookup: Operation = {
+  id: 'whois_lookup',
+  method: 'POST',
+  path: '/api/tools/whois',
+  read: true,
+  batch: true,
+  body: true,
+  required: ['domain'],
+}
+
+/** An operation of the public API. */
+export type PublicOperation =
+  | 'batch_catalogue'
+  | 'batch_lookup'
+  | 'check_domains'
+  | 'search_domain'
+  | 'list_domains'
+  | 'add_domain'
+  | 'bulk_domains'
+  | 'market_listings'
+  | 'tld_registration_price'
+  | 'list_tlds'
+  | 'tld_metadata'
+  | 'whois_lookup'
+
+/** An operation that a batch may hold. */
+export type BatchOperation =
+  | 'check_domains'
+  | 'search_domain'
+  | 'market_listings'
+  | 'tld_registration_price'
+  | 'list_tlds'
+  | 'tld_metadata'
+  | 'whois_lookup'

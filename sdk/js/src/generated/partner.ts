@@ -1,0 +1,206 @@
+// Generated from docs/openapi.json by internal/sdkgen. Do not edit: run make golden.
+import type { CallOptions, Input, Operation } from '../operation.js'
+import type { Paged } from '../paging.js'
+import * as operations from './operations.js'
+import type {
+  Delivery,
+  Order,
+  PartnerAdvanceClockAnswer,
+  PartnerAdvanceClockInput,
+  PartnerAvailabilityAnswer,
+  PartnerAvailabilityInput,
+  PartnerCreateOrderAnswer,
+  PartnerCreateOrderInput,
+  PartnerCreateQuoteAnswer,
+  PartnerCreateQuoteInput,
+  PartnerCreateRefundAnswer,
+  PartnerCreateRefundInput,
+  PartnerDeleteWebhookAnswer,
+  PartnerEvent,
+  PartnerGetDomainAnswer,
+  PartnerGetOrderAnswer,
+  PartnerGetWebhookAnswer,
+  PartnerListDeliveriesAnswer,
+  PartnerListDeliveriesInput,
+  PartnerListEventsAnswer,
+  PartnerListEventsInput,
+  PartnerListOrdersAnswer,
+  PartnerListOrdersInput,
+  PartnerPlayOrderAnswer,
+  PartnerPricingAnswer,
+  PartnerPricingInput,
+  PartnerPutWebhookAnswer,
+  PartnerPutWebhookInput,
+  PartnerRedeliverAnswer,
+  PartnerSearchDomainsAnswer,
+  PartnerSearchDomainsInput,
+  PartnerTestWebhookAnswer,
+} from './types.js'
+
+/** The partner operations; {@link Partner} sends and signs them. */
+export abstract class PartnerOperations {
+  /** Sends an operation. */
+  protected abstract send<T>(operation: Operation, path: string[], input?: Input, options?: CallOptions): Promise<T>
+
+  /** Pages through the answers of an operation. */
+  protected abstract pages<T, Answer>(operation: Operation, path: string[], input?: Input, options?: CallOptions): Paged<T, Answer>
+
+  /**
+   * Ask whether a name can be bought. Whether a name is for sale here, and its price. A name that is not listed is
+   * not available, which is no error. Needs the scope `search`. A string in place of the input is its `domain`.
+   */
+  availability(input: PartnerAvailabilityInput | string, options?: CallOptions): Promise<PartnerAvailabilityAnswer> {
+    return this.send(operations.partnerAvailability, [], input, options)
+  }
+
+  /**
+   * Search names for sale. The names for sale that fit words best, at most 5, by name, by word and by meaning. Use
+   * it to offer a buyer something; fewer are found where fewer fit. Needs the scope `search`. A string in place of
+   * the input is its `q`.
+   */
+  searchDomains(input: PartnerSearchDomainsInput | string, options?: CallOptions): Promise<PartnerSearchDomainsAnswer> {
+    return this.send(operations.partnerSearchDomains, [], input, options)
+  }
+
+  /**
+   * Look at a name for sale. Price and description of a name that is for sale. A name that is not listed is not
+   * found. Needs the scope `search`.
+   */
+  getDomain(name: string, options?: CallOptions): Promise<PartnerGetDomainAnswer> {
+    return this.send(operations.partnerGetDomain, [name], {}, options)
+  }
+
+  /**
+   * Replay events. What happened to the partner's orders, in the order in which it happened. Follow after_id to
+   * miss nothing, such as after a webhook receiver was down. Needs the scope `webhook`. Await it for one page, or
+   * loop over all with `for await`.
+   */
+  listEvents(input?: PartnerListEventsInput, options?: CallOptions): Paged<PartnerEvent, PartnerListEventsAnswer> {
+    return this.pages(operations.partnerListEvents, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listEvents}: every one of them with `for await`. */
+  events(input?: PartnerListEventsInput, options?: CallOptions): Paged<PartnerEvent, PartnerListEventsAnswer> {
+    return this.listEvents(input, options)
+  }
+
+  /**
+   * List orders. The partner's orders, the newest first, by status, domain and time of creation. Needs the scope
+   * `buy`. Await it for one page, or loop over all with `for await`.
+   */
+  listOrders(input?: PartnerListOrdersInput, options?: CallOptions): Paged<Order, PartnerListOrdersAnswer> {
+    return this.pages(operations.partnerListOrders, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listOrders}: every one of them with `for await`. */
+  orders(input?: PartnerListOrdersInput, options?: CallOptions): Paged<Order, PartnerListOrdersAnswer> {
+    return this.listOrders(input, options)
+  }
+
+  /**
+   * Record a sale. Records that the partner has sold a name and collected the money; the transfer of the name
+   * follows. Needs an Idempotency-Key: the same request with the same key never sells twice, and gets the same
+   * answer. Needs the scope `buy`.
+   */
+  createOrder(input?: PartnerCreateOrderInput, options?: CallOptions): Promise<PartnerCreateOrderAnswer> {
+    return this.send(operations.partnerCreateOrder, [], input, options)
+  }
+
+  /** Look at an order. One of the partner's orders, with the timeline of its transfer. Needs the scope `buy`. */
+  getOrder(publicId: string, options?: CallOptions): Promise<PartnerGetOrderAnswer> {
+    return this.send(operations.partnerGetOrder, [publicId], {}, options)
+  }
+
+  /**
+   * Ask for the price of a name. Buy-now price and floor price of a name that is for sale. A name that is not
+   * listed is not found. Needs the scope `search`. A string in place of the input is its `domain`.
+   */
+  pricing(input: PartnerPricingInput | string, options?: CallOptions): Promise<PartnerPricingAnswer> {
+    return this.send(operations.partnerPricing, [], input, options)
+  }
+
+  /**
+   * Lock a price. The current buy-now price of a name, which holds for this partner for 10 minutes. The name is
+   * not reserved: another may buy it meanwhile. Needs the scope `buy`. A string in place of the input is its
+   * `domain`.
+   */
+  createQuote(input: PartnerCreateQuoteInput | string, options?: CallOptions): Promise<PartnerCreateQuoteAnswer> {
+    return this.send(operations.partnerCreateQuote, [], input, options)
+  }
+
+  /**
+   * Refund an order. Refunds a sale in full, before its transfer is completed, and puts the name up for sale
+   * again. It is for sales that the partner collected. Needs the scope `buy`. A string in place of the input is
+   * its `orderId`.
+   */
+  createRefund(input: PartnerCreateRefundInput | string, options?: CallOptions): Promise<PartnerCreateRefundAnswer> {
+    return this.send(operations.partnerCreateRefund, [], input, options)
+  }
+
+  /**
+   * Move the test clock. Moves the partner's clock in the sandbox on: quotes expire and webhooks are retried as if
+   * the time had passed. Signatures go by the real clock. Needs the scope `buy`.
+   */
+  advanceClock(input: PartnerAdvanceClockInput, options?: CallOptions): Promise<PartnerAdvanceClockAnswer> {
+    return this.send(operations.partnerAdvanceClock, [], input, options)
+  }
+
+  /**
+   * Play the operator. Does to an order in the sandbox what the operator does to a real one: advance takes it one
+   * state on, up to SETTLED; hold and clear its review; fail cancels it. Needs the scope `buy`.
+   */
+  playOrder(publicId: string, play: 'advance' | 'hold' | 'clear' | 'fail', options?: CallOptions): Promise<PartnerPlayOrderAnswer> {
+    return this.send(operations.partnerPlayOrder, [publicId, play], {}, options)
+  }
+
+  /**
+   * Look at the webhook. Where events are sent, and whether they are: a webhook to which nothing could be
+   * delivered for 5 days is not active. Needs the scope `webhook`.
+   */
+  getWebhook(options?: CallOptions): Promise<PartnerGetWebhookAnswer> {
+    return this.send(operations.partnerGetWebhook, [], {}, options)
+  }
+
+  /**
+   * Register the webhook. Says where events are sent, and what signs them. There is one webhook; a second PUT
+   * changes it. After a change of the secret, deliveries are signed with the one before as well, for 24 hours.
+   * Needs the scope `webhook`.
+   */
+  putWebhook(input: PartnerPutWebhookInput, options?: CallOptions): Promise<PartnerPutWebhookAnswer> {
+    return this.send(operations.partnerPutWebhook, [], input, options)
+  }
+
+  /**
+   * Remove the webhook. Ends the delivery of events; what waits to be delivered is given up, and stays in the
+   * history. The answer is what was removed. Needs the scope `webhook`.
+   */
+  deleteWebhook(options?: CallOptions): Promise<PartnerDeleteWebhookAnswer> {
+    return this.send(operations.partnerDeleteWebhook, [], {}, options)
+  }
+
+  /**
+   * List deliveries. What became of the events that were sent, the latest first, with every attempt and when the
+   * next one comes. Needs the scope `webhook`. Await it for one page, or loop over all with `for await`.
+   */
+  listDeliveries(input?: PartnerListDeliveriesInput, options?: CallOptions): Paged<Delivery, PartnerListDeliveriesAnswer> {
+    return this.pages(operations.partnerListDeliveries, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listDeliveries}: every one of them with `for await`. */
+  deliveries(input?: PartnerListDeliveriesInput, options?: CallOptions): Paged<Delivery, PartnerListDeliveriesAnswer> {
+    return this.listDeliveries(input, options)
+  }
+
+  /** Deliver again. Sends an event once more, at once, whatever became of it. Needs the scope `webhook`. */
+  redeliver(id: string, options?: CallOptions): Promise<PartnerRedeliverAnswer> {
+    return this.send(operations.partnerRedeliver, [id], {}, options)
+  }
+
+  /**
+   * Test the webhook. Sends an event of type webhook.test. What came of it is among the deliveries. Needs the
+   * scope `webhook`.
+   */
+  testWebhook(options?: CallOptions): Promise<PartnerTestWebhookAnswer> {
+    return this.send(operations.partnerTestWebhook, [], {}, options)
+  }
+}
