@@ -1,0 +1,9 @@
+import * as platform from '#platform'
+import type { TokenStore } from './platform.js'
+
+export type { TokenStore } from './platform.js'
+
+/** A store in a file of mode 0600, which processes may share. It is where {@link Namewharf.signIn} keeps a sign-in by itself, at another path. */
+export function fileStore(path: string): TokenStore {
+  return platform.fileStore(path)
+}

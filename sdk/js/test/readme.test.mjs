@@ -1,0 +1,89 @@
+// Every example of README.md runs, each as a program of its own in a directory where the package is installed.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { Namewharf, Partner, demo } from './support.mjs'
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const blocks = [...readme.matchAll(/<!-- run -->\n```js\n(.*?)```/gs)].map((match) => match[1])
+const hook = 'a secret of sixteen or more'
+
+// The directory is below the one with the installed package, so that its programs find it.
+const folder = mkdtempSync(join(dirname(process.env.SDK_ENTRY), 'readme-'))
+const bin = join(folder, 'bin')
+mkdirSync(bin)
+// The person's browser: it signs in and allows what is asked.
+writeFileSync(join(bin, 'browser.mjs'), `
+  import { Person } from ${JSON.stringify(new URL('../../../internal/conformance/demo.mjs', import.meta.url).href)}
+  await new Person(${JSON.stringify(demo.email)}, ${JSON.stringify(demo.password)}).allow(process.argv[2])
+`)
+writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\nexec '${process.execPath}' '${join(bin, 'browser.mjs')}' "$1"\n`)
+chmodSync(join(bin, 'xdg-open'), 0o755)
+writeFileSync(join(folder, 'names.csv'), 'brewhaven.com,1\ncobaltpine.com,2\n')
+
+const environment = {
+  ...process.env, PATH: `${bin}:${process.env.PATH}`, XDG_CONFIG_HOME: folder, PORT: '0',
+  NAMEWHARF_BASE_URL: demo.url, NAMEWHARF_KEY_ID: demo.keyId, NAMEWHARF_PARTNER_SECRET: demo.secret, NAMEWHARF_WEBHOOK_SECRET: hook,
+}
+
+function program(text) {
+  const file = join(folder, `${Math.random()}.mjs`)
+  writeFileSync(file, text)
+  const child = spawn(process.execPath, [file], { cwd: folder, env: environment })
+  child.output = ''
+  child.errors = ''
+  child.stdout.on('data', (chunk) => (child.output += chunk))
+  child.stderr.on('data', (chunk) => (child.errors += chunk))
+  child.ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, out: child.output, errors: child.errors })))
+  return child
+}
+
+describe('README.md', () => {
+  for (const [at, block] of blocks.entries()) {
+    const name = `example ${at + 1}`
+    if (block.includes('createServer')) {
+      it(`${name}: takes webhooks`, async () => {
+        const child = program(block.replace("'127.0.0.1')", "'127.0.0.1', () => console.log(server.address().port))"))
+        while (!/^\d+\n/.test(child.output)) await new Promise((resolve) => child.stdout.once('data', resolve))
+        const body = '{"id":"evt_1","type":"order.recorded"}'
+        const time = String(Math.floor(Date.now() / 1000))
+        const headers = {
+          'x-service-signature': createHmac('sha256', hook).update(body).digest('hex'), 'webhook-id': 'evt_1', 'webhook-timestamp': time,
+          'webhook-signature': `v1,${createHmac('sha256', hook).update(`evt_1.${time}.${body}`).digest('base64')}`,
+        }
+        const url = `http://127.0.0.1:${child.output.trim()}/`
+        assert.equal((await fetch(url, { method: 'POST', headers, body })).status, 200)
+        assert.equal((await fetch(url, { method: 'POST', headers, body: `${body} ` })).status, 401)
+        while (!child.output.includes('evt_1 order.recorded')) await new Promise((resolve) => child.stdout.once('data', resolve))
+        child.kill()
+      })
+      continue
+    }
+    it(name, async () => {
+      const { code, out, errors } = await program(block).ended
+      assert.equal(code, 0, errors)
+      assert.equal(errors, '')
+      if (block.includes('console.log') && !block.includes('before[tld]')) assert.notEqual(out, '')
+      if (block.includes('checked.csv')) assert.equal(readFileSync(join(folder, 'checked.csv'), 'utf8'), 'brewhaven.com,registered\ncobaltpine.com,registered\n')
+    })
+  }
+
+  it('has an example of every method', () => {
+    const all = blocks.join('')
+    for (const [of, object] of [[Namewharf, 'nw'], [Partner, 'partner']]) {
+      for (let at = of.prototype; at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+        for (const method of Object.getOwnPropertyNames(at)) {
+          if (['constructor', 'send', 'pages'].includes(method)) continue
+          assert(all.includes(`${object}.${method}(`), `no example calls ${object}.${method}()`)
+        }
+      }
+    }
+    assert(all.includes('Partner.verifyWebhook(') && all.includes('session.signOut(') && all.includes('page.next('))
+    assert(blocks.length >= 8)
+  })
+})
+
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
