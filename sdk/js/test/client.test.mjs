@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { describe, it } from 'node:test'
-import { Namewharf, NamewharfError, collect, demo, failure, front, json, price } from './support.mjs'
+import { Namewharf, NamewharfError, collect, demo, failure, front, json, price, soon } from './support.mjs'
 
 describe('public client', () => {
   const nw = new Namewharf({ baseUrl: demo.url })
@@ -176,23 +176,27 @@ describe('batching by itself', () => {
   })
 
   it('a call that is stopped leaves its batch; all of them end it', async () => {
-    let closed = 0
+    let closed
+    const gone = new Promise((resolve) => { closed = resolve })
+    const one = new AbortController()
+    const all = new AbortController()
     const server = await front((request, response, pass) => {
       if (request.path !== '/api/batch') return pass()
-      response.on('close', () => closed++)
-      if (JSON.parse(request.body).operations.length === 3) setTimeout(pass, 50)
+      if (JSON.parse(request.body).operations.length === 3) {
+        one.abort(new Error('mine'))
+        setTimeout(pass, 20)
+      } else {
+        response.on('close', closed)
+        all.abort()
+      }
     })
     const nw = new Namewharf({ baseUrl: server.url })
-    const one = new AbortController()
     const calls = [nw.price('com'), nw.price('net', 'renew', { signal: one.signal }), nw.price('org')]
-    setTimeout(() => one.abort(new Error('mine')), 20)
     const results = await Promise.allSettled(calls)
     assert.deepEqual(results.map((r) => r.reason?.message ?? r.value.tld), ['com', 'mine', 'org'])
-    const all = new AbortController()
     const ended = Promise.allSettled([nw.price('com', 'renew', { signal: all.signal }), nw.price('net', 'renew', { signal: all.signal })])
-    setTimeout(() => all.abort(), 30)
     assert((await ended).every((r) => r.reason.name === 'AbortError'))
-    while (closed < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+    await soon(gone)
   })
 
   it('a batch that is refused as a whole is sent call by call', async () => {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { inspect } from 'node:util'
 import { describe, it } from 'node:test'
-import { ConnectionError, Namewharf, NamewharfError, TimeoutError, collect, failure, front, json, price } from './support.mjs'
+import { ConnectionError, Namewharf, NamewharfError, TimeoutError, collect, failure, front, json, price, soon } from './support.mjs'
 
-const soon = { retries: 2 }
+const quick = { retries: 2 }
 const patience = (name) => (name.startsWith('a slow') ? 1000 : 15000) // milliseconds
 
 describe('faults', { concurrency: 16 }, () => {
@@ -34,7 +34,7 @@ describe('faults', { concurrency: 16 }, () => {
   for (const [name, fault] of Object.entries(passing)) {
     it(`${name}: tried again`, async () => {
       const server = await front((request, response, _, number) => (number <= 2 ? fault(request, response) : json(response, 200, price)))
-      const nw = new Namewharf({ ...soon, baseUrl: server.url, timeoutMs: patience(name) })
+      const nw = new Namewharf({ ...quick, baseUrl: server.url, timeoutMs: patience(name) })
       assert.deepEqual(await nw.price('com'), price)
       assert.equal(server.seen.length, 3)
     })
@@ -50,14 +50,14 @@ describe('faults', { concurrency: 16 }, () => {
     })
     it(`${name}: a write without a key is not repeated`, async () => {
       const server = await front(fault)
-      await failure(new Namewharf({ ...soon, baseUrl: server.url, timeoutMs: patience(name), token: 'nw_at_x' }).addDomain('a.com'))
+      await failure(new Namewharf({ ...quick, baseUrl: server.url, timeoutMs: patience(name), token: 'nw_at_x' }).addDomain('a.com'))
       assert.equal(server.seen.length, 1)
     })
   }
 
   it('a write with a key is repeated with it', async () => {
     const server = await front((_, response, __, number) => (number <= 1 ? response.destroy() : json(response, 201, { domain: 'a.com' })))
-    await new Namewharf({ ...soon, baseUrl: server.url, token: 'nw_at_x' }).addDomain('a.com', { idempotencyKey: 'mine' })
+    await new Namewharf({ ...quick, baseUrl: server.url, token: 'nw_at_x' }).addDomain('a.com', { idempotencyKey: 'mine' })
     assert.deepEqual(server.seen.map((r) => r.headers['idempotency-key']), ['mine', 'mine'])
   })
 
@@ -132,11 +132,13 @@ describe('faults', { concurrency: 16 }, () => {
   it('a signal stops a call at once and leaves nothing running', async () => {
     let closed
     const gone = new Promise((resolve) => { closed = resolve })
-    const server = await front((_, response) => response.on('close', closed))
     const stop = new AbortController()
-    setTimeout(() => stop.abort(new Error('enough')), 30)
+    const server = await front((_, response) => {
+      response.on('close', closed)
+      stop.abort(new Error('enough'))
+    })
     assert.equal((await failure(new Namewharf({ baseUrl: server.url }).price('com', 'renew', { signal: stop.signal }))).message, 'enough')
-    await gone
+    await soon(gone)
     // between two attempts
     const busy = await front((_, response) => json(response, 503, {}, { 'retry-after': '30' }))
     const again = new AbortController()
@@ -172,7 +174,7 @@ describe('faults', { concurrency: 16 }, () => {
     const gone = new Promise((resolve) => { closed = resolve })
     const endless = await front((_, response) => { response.on('close', closed); response.writeHead(200, events); response.write(result) })
     await collect(new Namewharf({ baseUrl: endless.url }).searchStream('a'), 1)
-    await gone
+    await soon(gone)
   })
 
   it('a page that leads to itself ends the list', async () => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { inspect } from 'node:util'
 import { describe, it } from 'node:test'
-import { NamewharfError, Partner, collect, demo, failure, front, json, sdk } from './support.mjs'
+import { NamewharfError, Partner, collect, demo, failure, front, json, sdk, soon } from './support.mjs'
 
 const { keyId, secret } = demo
 const vectors = JSON.parse(readFileSync(new URL('../../../docs/signing-vectors.json', import.meta.url)))
@@ -122,7 +122,7 @@ describe('partner', () => {
     assert.equal((await partner.getWebhook()).active, true)
     let came = next()
     await partner.testWebhook()
-    await came
+    await soon(came)
     const { headers, body } = seen[0]
     const event = await Partner.verifyWebhook(headers, body, hook)
     assert.equal(event.type, 'webhook.test')
@@ -132,14 +132,14 @@ describe('partner', () => {
     const { items } = await partner.listDeliveries({ limit: 1 })
     came = next()
     await partner.redeliver(items[0].delivery_id)
-    await came
+    await soon(came)
     assert.equal((await Partner.verifyWebhook(seen[1].headers, seen[1].body, hook)).id, event.id)
     assert((await collect(partner.deliveries({ status: 'delivered' }))).length <= 2)
 
     await partner.putWebhook({ url: `http://127.0.0.1:${receiver.address().port}/`, secret: 'a plain secret of mine' })
     came = next()
     await partner.testWebhook()
-    await came
+    await soon(came)
     assert.equal((await Partner.verifyWebhook(seen[2].headers, seen[2].body, ['a plain secret of mine', hook])).type, 'webhook.test')
     assert.match((await partner.deleteWebhook()).url, /^http:/)
   })
@@ -153,33 +153,33 @@ describe('forged webhooks', () => {
     'webhook-signature': `v1,${createHmac('sha256', key).update(`evt_1.${at}.${text}`).digest('base64')}`,
     'x-service-signature': createHmac('sha256', key).update(text).digest('hex'),
   })
-  const now = Math.floor(Date.now() / 1000)
+  const now = () => Math.floor(Date.now() / 1000)
   const changed = (change) => ({ ...signed(), ...change })
 
   it('a good one passes', async () => {
     assert.equal((await Partner.verifyWebhook(signed(), body, hook)).id, 'evt_1')
     assert.equal((await Partner.verifyWebhook(changed({ 'webhook-signature': `v2,x v1,AAAA ${signed()['webhook-signature']}` }), body, hook)).id, 'evt_1')
-    assert.equal((await Partner.verifyWebhook(signed(body, now - 290), body, hook)).id, 'evt_1')
+    assert.equal((await Partner.verifyWebhook(signed(body, now() - 290), body, hook)).id, 'evt_1')
   })
 
   for (const [name, headers, text] of [
-    ['no headers', {}], ['null', null],
-    ['the old header alone', { 'x-service-signature': signed()['x-service-signature'] }],
-    ['without the old header', changed({ 'x-service-signature': undefined })],
-    ['an empty old header', changed({ 'x-service-signature': '' })],
-    ['the other secret', signed(body, now, 'b secret of sixteen or more')],
-    ['another body', signed(), `${body} `],
-    ['too old', signed(body, now - 310)], ['too new', signed(body, now + 310)],
-    ['a time that is none', changed({ 'webhook-timestamp': 'now' })], ['a time of another', changed({ 'webhook-timestamp': String(now - 5) })],
-    ['an endless time', changed({ 'webhook-timestamp': '9'.repeat(400) })],
-    ['another id', changed({ 'webhook-id': 'evt_2' })],
-    ['any bytes', changed({ 'webhook-signature': '\u0000\u00ff\ud800 \u{1f600}', 'x-service-signature': '\ud800' })],
-    ['long signatures', changed({ 'webhook-signature': 'v1,'.repeat(5000), 'x-service-signature': 'a'.repeat(1e6) })],
-    ['upper case', changed({ 'x-service-signature': signed()['x-service-signature'].toUpperCase() })],
-    ['a body that is no JSON', signed('hello'), 'hello'], ['a body that is no event', signed('{"id":1}'), '{"id":1}'],
+    ['no headers', () => ({})], ['null', () => null],
+    ['the old header alone', () => ({ 'x-service-signature': signed()['x-service-signature'] })],
+    ['without the old header', () => changed({ 'x-service-signature': undefined })],
+    ['an empty old header', () => changed({ 'x-service-signature': '' })],
+    ['the other secret', () => signed(body, now(), 'b secret of sixteen or more')],
+    ['another body', () => signed(), `${body} `],
+    ['too old', () => signed(body, now() - 310)], ['too new', () => signed(body, now() + 310)],
+    ['a time that is none', () => changed({ 'webhook-timestamp': 'now' })], ['a time of another', () => changed({ 'webhook-timestamp': String(now() - 5) })],
+    ['an endless time', () => changed({ 'webhook-timestamp': '9'.repeat(400) })],
+    ['another id', () => changed({ 'webhook-id': 'evt_2' })],
+    ['any bytes', () => changed({ 'webhook-signature': '\u0000\u00ff\ud800 \u{1f600}', 'x-service-signature': '\ud800' })],
+    ['long signatures', () => changed({ 'webhook-signature': 'v1,'.repeat(5000), 'x-service-signature': 'a'.repeat(1e6) })],
+    ['upper case', () => changed({ 'x-service-signature': signed()['x-service-signature'].toUpperCase() })],
+    ['a body that is no JSON', () => signed('hello'), 'hello'], ['a body that is no event', () => signed('{"id":1}'), '{"id":1}'],
   ]) {
     it(name, async () => {
-      assert.equal((await failure(Partner.verifyWebhook(headers, text ?? body, hook))).code, 'invalid_webhook')
+      assert.equal((await failure(Partner.verifyWebhook(headers(), text ?? body, hook))).code, 'invalid_webhook')
     })
   }
 

@@ -5,7 +5,9 @@ import { createHmac } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { Namewharf, Partner, demo } from './support.mjs'
+import { Namewharf, Partner, startDemo } from './support.mjs'
+
+const demo = await startDemo('-rate-limits', 'off') // the examples sell names
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const blocks = [...readme.matchAll(/<!-- run -->\n```js\n(.*?)```/gs)].map((match) => match[1])

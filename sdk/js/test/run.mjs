@@ -90,7 +90,7 @@ async function bundled(file, platform, ...flags) {
 
 async function onNode(version, format) {
   const env = { ...process.env, SDK_ENTRY: join(clean, `entry.${format}`), SERVER: server, ...(format === 'cjs' && { TESTS: 'client,faults,signin,partner' }) }
-  await run(`Node ${version}, ${format}`, node(version), [join(here, 'all.mjs')], { env, timeout: 120_000 })
+  await run(`Node ${version}, ${format}`, node(version), ['--test-reporter=tap', join(here, 'all.mjs')], { env, timeout: 120_000 })
 }
 
 async function inChromium() {

@@ -65,6 +65,17 @@ export async function front(answer) {
   return front
 }
 
+/** soon waits for what a server sees; no server keeps this process alive. */
+export function soon(promise) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(reject, 20_000, new Error('it did not happen'))
+    promise.then((value) => {
+      clearTimeout(timer)
+      resolve(value)
+    }, reject)
+  })
+}
+
 /** json answers as the service does. */
 export function json(response, status, value, headers = {}) {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
