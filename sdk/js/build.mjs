@@ -1,21 +1,23 @@
-// Compiles src into dist/esm and dist/cjs. The compiler is that of test/package.json.
+// Builds src into dist/esm and dist/cjs, with the tools of test/package.json: declarations by tsc, code by esbuild, which makes
+// one file of many, because loading a file costs Node most of a millisecond.
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 process.chdir(fileURLToPath(new URL('.', import.meta.url)))
 rmSync('dist', { recursive: true, force: true })
 
-const tsc = (...flags) => execFileSync(process.execPath, ['test/node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', ...flags], { stdio: 'inherit' })
-
-tsc()
-tsc('--module', 'commonjs', '--moduleResolution', 'node10', '--ignoreDeprecations', '5.0', '--outDir', 'dist/cjs')
+execFileSync(process.execPath, ['test/node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--emitDeclarationOnly'], { stdio: 'inherit' })
 // In a package of ES modules CommonJS is named .cjs, and its types .d.cts.
-for (const name of readdirSync('dist/cjs', { recursive: true })) {
-  if (!name.endsWith('.js') && !name.endsWith('.d.ts')) continue
-  const file = join('dist/cjs', name)
-  const text = readFileSync(file, 'utf8').replace(/(["'])(\.\.?\/[^"']+)\.js\1/g, '$1$2.cjs$1')
-  writeFileSync(file.replace(/\.d\.ts$/, '.d.cts').replace(/\.js$/, '.cjs'), text)
-  rmSync(file)
+for (const name of readdirSync('dist/esm', { recursive: true })) {
+  if (!name.endsWith('.d.ts')) continue
+  const file = join('dist/cjs', name.replace(/\.d\.ts$/, '.d.cts'))
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, readFileSync(join('dist/esm', name), 'utf8').replace(/(["'])(\.\.?\/[^"']+)\.js\1/g, '$1$2.cjs$1'))
+}
+for (const [format, extension] of [['esm', '.js'], ['cjs', '.cjs']]) {
+  const files = ['index', 'platform.node', 'platform.web'].map((name) => `src/${name}.ts`)
+  const flags = ['--bundle', '--target=es2022', '--external:#platform', '--platform=node', `--format=${format}`, `--outdir=dist/${format}`, `--out-extension:.js=${extension}`]
+  execFileSync('test/node_modules/esbuild/bin/esbuild', [...files, ...flags, '--tsconfig-raw={}', '--log-level=warning'], { stdio: 'inherit' })
 }

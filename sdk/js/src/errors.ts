@@ -63,3 +63,8 @@ export class TimeoutError extends NamewharfError {
 export function refuse(field: string, reason: string): NamewharfError {
   return new NamewharfError('validation_error', `${field} ${reason}`, { details: [{ field, reason }] })
 }
+
+/** What only a program can do. */
+export function unsupported(what: string): NamewharfError {
+  return new NamewharfError('unsupported', `${what} needs Node, Deno or Bun`, { hint: 'Here, give the client a token.' })
+}

@@ -9,7 +9,7 @@ import type {
   ResultError, SearchDomainAnswer, SearchDomainInput, Tld, TldMetadataAnswer, TldRegistrationPriceAnswer, TldRegistrationPriceInput,
   WhoisLookupAnswer, WhoisLookupInput,
 } from './generated/types.js'
-import { prepare, split, type CallOptions, type Operation } from './operation.js'
+import { prepare, split, type CallOptions, type Operation, type Prepared } from './operation.js'
 import { Paged, type Page } from './paging.js'
 import type { Session, SignInOptions } from './signin.js'
 import { Transport, bearer, decode, described, outgoing, type ClientOptions, type Outgoing } from './transport.js'
@@ -197,17 +197,17 @@ export class Namewharf {
     const [input, options] = split(given)
     const { signal, ...rest } = options
     const batched = this.#batcher && operation.batch && Object.values(rest).every((value) => value === undefined)
-    if (!batched) return this.#alone(operation, path, input, options)
-    const { params } = prepare(operation, path, input) // what is wrong is said at once
-    return this.#batcher!.run(operation.id, params, signal, () => this.#alone<T>(operation, path, input, options))
+    const prepared = prepare(operation, path, input)
+    const alone = () => this.#transport.json<T>(this.#request(operation, prepared, options))
+    return batched ? this.#batcher!.run(operation.id, prepared.params, signal, alone) : alone()
   }
 
   async #alone<T>(operation: Operation, path: unknown[], input: object, options: CallOptions): Promise<T> {
-    return this.#transport.json<T>(this.#request(operation, path, input, options))
+    return this.#transport.json<T>(this.#request(operation, prepare(operation, path, input), options))
   }
 
-  #request(operation: Operation, path: unknown[], input: object, options: CallOptions): Outgoing {
-    const request = outgoing(operation, path, input, options)
+  #request(operation: Operation, prepared: Prepared, options: CallOptions): Outgoing {
+    const request = outgoing(operation, prepared, options)
     const token = options.token ?? (this.#session ? undefined : this.#token)
     const session = this.#session
     if (token !== undefined) {
@@ -229,7 +229,7 @@ export class Namewharf {
 
   async *#stream<T>(operation: Operation, given: object): AsyncGenerator<T, void, undefined> {
     const [input, options] = split(given)
-    const request = { ...this.#request(operation, [], input, options), accept: 'text/event-stream' }
+    const request = { ...this.#request(operation, prepare(operation, [], input), options), accept: 'text/event-stream' }
     for await (const { event, data } of this.#transport.stream(request)) {
       if (event === 'result') yield decode<T>(data)
       else if (event === 'error') {

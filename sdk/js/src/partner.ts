@@ -2,7 +2,7 @@ import * as platform from '#platform'
 import { NamewharfError, refuse } from './errors.js'
 import { PartnerOperations } from './generated/partner.js'
 import type { PartnerEvent } from './generated/types.js'
-import { encode, json, split, type CallOptions, type Input, type Operation } from './operation.js'
+import { encode, json, prepare, split, type CallOptions, type Input, type Operation } from './operation.js'
 import { Paged } from './paging.js'
 import { canonicalQuery, sign, type SignedHeaders } from './signature.js'
 import { Transport, inBrowser, outgoing, type ClientOptions, type Outgoing } from './transport.js'
@@ -67,7 +67,7 @@ export class Partner extends PartnerOperations {
     const [{ query, body }, options] = split(input) as [PartnerRequest, CallOptions]
     const verb = String(method).toUpperCase()
     if (!/^[A-Z]+$/.test(verb)) throw refuse('method', 'must be an HTTP method such as GET')
-    const key = options.idempotencyKey ?? (verb === 'POST' ? platform.uuid() : undefined)
+    const key = options.idempotencyKey ?? (verb === 'POST' ? await platform.uuid() : undefined)
     const asked = canonicalQuery(queryOf(query))
     const target = (path.startsWith('/api/') ? path : root + path) + (asked && `?${asked}`)
     return this.#send<T>({
@@ -81,8 +81,8 @@ export class Partner extends PartnerOperations {
 
   protected async send<T>(operation: Operation, path: string[], input?: Input, options?: CallOptions): Promise<T> {
     const [fields, all] = typeof input === 'string' ? [input, { ...options }] : split(input, options)
-    if (operation.keyed) all.idempotencyKey ??= platform.uuid()
-    const request = outgoing(operation, path, fields, all)
+    if (operation.keyed) all.idempotencyKey ??= await platform.uuid()
+    const request = outgoing(operation, prepare(operation, path, fields), all)
     const [resource, query] = request.target.split('?')
     return this.#send<T>({ ...request, target: query ? `${resource}?${canonicalQuery(query)}` : resource })
   }
@@ -99,7 +99,7 @@ export class Partner extends PartnerOperations {
   async #sign(request: Outgoing, url: URL): Promise<SignedHeaders> {
     const { method, body } = request
     const timestamp = String(Math.floor(Date.now() / 1000))
-    const nonce = platform.uuid()
+    const nonce = await platform.uuid()
     const signature = await sign({ method, path: url.pathname, query: url.search.slice(1), body, timestamp, nonce }, this.#secret)
     return { 'x-service-key-id': this.#keyId, 'x-service-timestamp': timestamp, 'x-service-nonce': nonce, 'x-service-signature': signature }
   }

@@ -1,11 +1,15 @@
-import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { NamewharfError } from './errors.js'
 import type { Platform, TokenStore } from './platform.js'
 
-export const sha256: Platform['sha256'] = (data) => createHash('sha256').update(data).digest()
-export const hmac: Platform['hmac'] = (key, data) => createHmac('sha256', key).update(data).digest()
-export const uuid: Platform['uuid'] = () => randomUUID()
-export const random: Platform['random'] = (bytes) => randomBytes(bytes)
+// Modules of Node are loaded when they are needed: node:crypto alone takes half the time that an import may take.
+let loaded: typeof import('node:crypto') | undefined
+const crypto = async () => (loaded ??= await import('node:crypto'))
+
+export const sha256: Platform['sha256'] = async (data) => (await crypto()).createHash('sha256').update(data).digest()
+export const hmac: Platform['hmac'] = async (key, data) => (await crypto()).createHmac('sha256', key).update(data).digest()
+export const uuid: Platform['uuid'] = async () => (await crypto()).randomUUID()
+export const random: Platform['random'] = async (bytes) => (await crypto()).randomBytes(bytes)
+
+export const interactive = true
 
 export const listen: Platform['listen'] = async (answer) => {
   const { createServer } = await import('node:http')
@@ -117,7 +121,7 @@ async function lockFile(path: string): Promise<() => Promise<void>> {
     }
     const holder = Number(await readFile(path, 'utf8').catch(() => ''))
     if (holder > 0 && !runs(holder)) await rm(path, { force: true })
-    else if (Date.now() > until) throw new NamewharfError('sign_in_failed', `another program holds the sign-in: remove ${path} if none runs`)
+    else if (Date.now() > until) throw new Error(`another program holds the sign-in: remove ${path} if none runs`)
     else await new Promise((resolve) => setTimeout(resolve, lockPoll))
   }
 }

@@ -1,9 +1,14 @@
-/** What differs between Node and the web: the build takes platform.node.ts or platform.web.ts. */
+/**
+ * What differs between Node and the web. package.json decides whether #platform is platform.node.ts or platform.web.ts. They
+ * import nothing of the SDK: they are files of their own beside its one file.
+ */
 export interface Platform {
-  sha256(data: string): Promise<Uint8Array> | Uint8Array
-  hmac(key: string | Uint8Array, data: string | Uint8Array): Promise<Uint8Array> | Uint8Array
-  uuid(): string
-  random(bytes: number): Uint8Array
+  sha256(data: string): Promise<Uint8Array>
+  hmac(key: string | Uint8Array, data: string | Uint8Array): Promise<Uint8Array>
+  uuid(): Promise<string>
+  random(bytes: number): Promise<Uint8Array>
+  /** Whether a person can sign in, by what follows. */
+  interactive: boolean
   /** Listens on loopback for the answer of the authorization server. */
   listen(answer: (query: URLSearchParams) => string | undefined): Promise<{ redirectUri: string; close(): void }>
   openBrowser(url: string): Promise<void>

@@ -1,4 +1,3 @@
-import { NamewharfError } from './errors.js'
 import type { Platform } from './platform.js'
 
 const bytes = (data: string | Uint8Array) => (typeof data === 'string' ? new TextEncoder().encode(data) : data) as Uint8Array<ArrayBuffer>
@@ -10,16 +9,18 @@ export const hmac: Platform['hmac'] = async (key, data) => {
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, bytes(data)))
 }
 
-export const uuid: Platform['uuid'] = () => crypto.randomUUID()
-export const random: Platform['random'] = (count) => crypto.getRandomValues(new Uint8Array(count))
+export const uuid: Platform['uuid'] = async () => crypto.randomUUID()
+export const random: Platform['random'] = async (count) => crypto.getRandomValues(new Uint8Array(count))
+
+export const interactive = false
 
 const missing = (): never => {
-  throw new NamewharfError('unsupported', 'signing in by a loopback redirect needs Node, Deno or Bun', { hint: 'Here, give the client a token.' })
+  throw new Error('not in a browser')
 }
 
 export const listen: Platform['listen'] = async () => missing()
 export const openBrowser: Platform['openBrowser'] = async () => missing()
-export const tell: Platform['tell'] = (text) => console.error(text)
-export const programName: Platform['programName'] = () => 'web'
-export const fileStore: Platform['fileStore'] = () => missing()
-export const storePath: Platform['storePath'] = () => missing()
+export const tell: Platform['tell'] = missing
+export const programName: Platform['programName'] = missing
+export const fileStore: Platform['fileStore'] = missing
+export const storePath: Platform['storePath'] = missing

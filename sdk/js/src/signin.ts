@@ -1,6 +1,6 @@
 import * as platform from '#platform'
 import { onAbort } from './abort.js'
-import { NamewharfError } from './errors.js'
+import { NamewharfError, unsupported } from './errors.js'
 import { encode, json } from './operation.js'
 import type { TokenStore } from './platform.js'
 import type { Outgoing, Transport } from './transport.js'
@@ -107,10 +107,18 @@ export class Session {
     return (this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined)))
   }
 
+  async #lock(): Promise<undefined | (() => void | Promise<void>)> {
+    try {
+      return await this.#store.lock?.()
+    } catch (error) {
+      throw failed((error as Error).message)
+    }
+  }
+
   async #renew(): Promise<boolean> {
     const before = this.#grant
     if (!before) throw signedOut()
-    const unlock = await this.#store.lock?.()
+    const unlock = await this.#lock()
     try {
       if (this.#unsaved) return await this.#keep(this.#unsaved)
       const kept = parse(await this.#store.load(), before.base)
@@ -147,6 +155,7 @@ export class Session {
 
 /** Signs in, or goes on with what the store has. */
 export async function signIn(transport: Transport, options: SignInOptions, left: () => void): Promise<Session> {
+  if (!platform.interactive) throw unsupported('signing in by a loopback redirect')
   const scopes = options.scopes ?? ['pricing:read']
   const store = options.store ?? platform.fileStore(platform.storePath(transport.origin))
   const kept = parse(await store.load(), transport.base)
@@ -158,7 +167,7 @@ export async function signIn(transport: Transport, options: SignInOptions, left:
   const server = await discover(transport)
   let finish: (query: URLSearchParams) => void
   const answered = new Promise<URLSearchParams>((resolve) => (finish = resolve))
-  const state = base64url(platform.random(32))
+  const state = base64url(await platform.random(32))
   const loopback = await platform.listen((query) => {
     if (query.get('state') !== state) return undefined
     finish(query)
@@ -167,7 +176,7 @@ export async function signIn(transport: Transport, options: SignInOptions, left:
   try {
     const known = kept?.token_endpoint === server.token_endpoint && Date.now() - kept.expires_at < registrationLife
     const { client_id } = known ? kept : await register(transport, server, options.clientName ?? platform.programName())
-    const verifier = base64url(platform.random(32))
+    const verifier = base64url(await platform.random(32))
     const to = new URL(server.authorization_endpoint)
     const query = {
       response_type: 'code', client_id, redirect_uri: loopback.redirectUri, scope: scopes.join(' '), state, resource: server.resource,

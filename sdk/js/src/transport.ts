@@ -1,6 +1,6 @@
 import { onAbort, sleep } from './abort.js'
 import { ConnectionError, NamewharfError, TimeoutError, refuse } from './errors.js'
-import { type Operation, type CallOptions, prepare } from './operation.js'
+import type { CallOptions, Operation, Prepared } from './operation.js'
 import { version } from './version.js'
 
 /** What the clients of both APIs take. */
@@ -158,9 +158,9 @@ export class Transport {
   /** Sends a request, follows redirects within its origin, and throws what is no success. */
   async #follow(request: Outgoing, signal: AbortSignal): Promise<Response> {
     const { method } = request
-    let url = request.target
-    if (url.startsWith('/')) url = this.base + url
-    const { origin } = new URL(url)
+    const own = request.target.startsWith('/')
+    let url = own ? this.base + request.target : request.target
+    const origin = own ? this.origin : new URL(url).origin
     for (let redirects = 0; ; redirects++) {
       const sent = this.#head(request, await request.authorize?.(url))
       const response = await this.#fetch(url, {
@@ -186,7 +186,8 @@ export class Transport {
   }
 
   #head(request: Outgoing, authorization?: Record<string, string>): Record<string, string> {
-    const all: Record<string, string> = { accept: request.accept ?? 'application/json', ...this.#headers, ...headers(request.options.headers), ...authorization }
+    const given = request.options.headers
+    const all: Record<string, string> = { accept: request.accept ?? 'application/json', ...this.#headers, ...(given && headers(given)), ...authorization }
     if (request.body !== undefined) all['content-type'] = request.contentType ?? 'application/json'
     if (request.options.idempotencyKey !== undefined) all['idempotency-key'] = idempotencyKey(request.options.idempotencyKey)
     return all
@@ -194,8 +195,7 @@ export class Transport {
 }
 
 /** Makes the request of an operation. */
-export function outgoing(operation: Operation, path: unknown[], input: object | string | undefined, options: CallOptions): Outgoing {
-  const { target, body } = prepare(operation, path, input)
+export function outgoing(operation: Operation, { target, body }: Prepared, options: CallOptions): Outgoing {
   return { method: operation.method, target, body, options, repeatable: operation.read === true || options.idempotencyKey !== undefined }
 }
 

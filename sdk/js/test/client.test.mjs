@@ -212,7 +212,7 @@ describe('batching by itself', () => {
     const nw = new Namewharf({ baseUrl: demo.url })
     const { signal } = new AbortController()
     await Promise.all(Array.from({ length: 60 }, () => nw.price('com', 'renew', { signal })))
-    await nw.check(Array.from({ length: 2500 }, (_, at) => `n${at}.com`), { signal })
+    await nw.check(Array.from({ length: 500 }, (_, at) => `n${at}.com`), { signal })
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(warnings, [])
   })

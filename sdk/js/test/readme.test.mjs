@@ -31,10 +31,10 @@ const environment = {
   NAMEWHARF_BASE_URL: demo.url, NAMEWHARF_KEY_ID: demo.keyId, NAMEWHARF_PARTNER_SECRET: demo.secret, NAMEWHARF_WEBHOOK_SECRET: hook,
 }
 
-function program(text) {
+function program(text, ...args) {
   const file = join(folder, `${Math.random()}.mjs`)
   writeFileSync(file, text)
-  const child = spawn(process.execPath, [file], { cwd: folder, env: environment })
+  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env: environment })
   child.output = ''
   child.errors = ''
   child.stdout.on('data', (chunk) => (child.output += chunk))
@@ -42,6 +42,8 @@ function program(text) {
   child.ended = new Promise((resolve) => child.on('close', (code) => resolve({ code, out: child.output, errors: child.errors })))
   return child
 }
+
+const example = (name, ...args) => program(readFileSync(new URL(`../../../examples/sdk/${name}`, import.meta.url), 'utf8'), ...args)
 
 describe('README.md', () => {
   for (const [at, block] of blocks.entries()) {
@@ -72,6 +74,24 @@ describe('README.md', () => {
       if (block.includes('checked.csv')) assert.equal(readFileSync(join(folder, 'checked.csv'), 'utf8'), 'brewhaven.com,registered\ncobaltpine.com,registered\n')
     })
   }
+
+  it('a list of names from a file becomes CSV', async () => {
+    writeFileSync(join(folder, 'names.txt'), `brewhaven.com\n\ncobaltpine.com\r\n"x y"\n${Array.from({ length: 250 }, (_, at) => `n${at}.com`).join('\n')}\n`)
+    const { code, errors } = await example('check.mjs', 'names.txt', 'out.csv').ended
+    assert.equal(code, 0, errors)
+    assert.match(errors, /\] 253\/253\n$/)
+    const rows = readFileSync(join(folder, 'out.csv'), 'utf8').split('\n')
+    assert.deepEqual(rows.slice(0, 3), ['domain,status,price_cents,currency,for_sale', 'brewhaven.com,registered,,,yes', 'cobaltpine.com,registered,,,no'])
+    assert.equal(rows.length, 255)
+  })
+
+  it('a partner sells a name, once', async () => {
+    const sale = await example('sell.mjs', 'brew mill', 'payment-1').ended
+    assert.equal(sale.code, 0, sale.errors)
+    assert.match(sale.out, /^\S+ costs \d+\.\d\d USD until \S+\nord_\S+  \S+  EXTERNALLY_PAID\n\S+  order\.recorded\n$/)
+    const again = await example('sell.mjs', 'brew mill', 'payment-1').ended
+    assert.equal(again.out, sale.out.slice(sale.out.indexOf('ord_')))
+  })
 
   it('has an example of every method', () => {
     const all = blocks.join('')

@@ -3,15 +3,18 @@
 import { spawn } from 'node:child_process'
 import { createServer, request as send } from 'node:http'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { Person } from '../../../internal/conformance/demo.mjs'
 
-// The module under test: run.mjs installs the tarball and says where, as an ES module and as CommonJS.
+// The module under test: run.mjs installs the tarball and says where, as an ES module and as CommonJS. By hand, what is built.
+process.env.SDK_ENTRY ??= fileURLToPath(new URL('../dist/esm/index.js', import.meta.url))
 export const sdk = await import(process.env.SDK_ENTRY)
 export const { Namewharf, Partner, NamewharfError, ConnectionError, TimeoutError } = sdk
 
 /** startDemo runs the built server until this process ends. */
 export async function startDemo(...flags) {
-  const server = spawn(process.env.SERVER, ['-demo', '-addr', '127.0.0.1:0', ...flags], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const program = process.env.SERVER ?? fileURLToPath(new URL('../../../bin/publicapi', import.meta.url))
+  const server = spawn(program, ['-demo', '-addr', '127.0.0.1:0', ...flags], { stdio: ['ignore', 'pipe', 'ignore'] })
   process.on('exit', () => server.kill())
   const demo = {}
   for await (const line of createInterface({ input: server.stdout })) {
@@ -23,7 +26,7 @@ export async function startDemo(...flags) {
     demo.data ??= line.match(/ -data (\S+)/)?.[1]
     if (demo.data) break
   }
-  if (!demo.data) throw new Error(`${process.env.SERVER} ended`)
+  if (!demo.data) throw new Error(`${program} ended`)
   server.stdout.resume()
   server.unref()
   server.stdout.unref?.()
