@@ -11,7 +11,7 @@ import type {
 } from './generated/types.js'
 import { prepare, split, type CallOptions, type Operation, type Prepared } from './operation.js'
 import { Paged, type Page } from './paging.js'
-import type { Session, SignInOptions } from './signin.js'
+import { signIn, type Session, type SignInOptions } from './signin.js'
 import { Transport, bearer, decode, described, outgoing, type ClientOptions, type Outgoing } from './transport.js'
 
 /** How to make a {@link Namewharf}. */
@@ -189,7 +189,6 @@ export class Namewharf {
    * With a `store` that holds an earlier sign-in no browser is opened. For programs; a page needs a `token`.
    */
   async signIn(options: SignInOptions = {}): Promise<Session> {
-    const { signIn } = await import('./signin.js')
     return (this.#session = await signIn(this.#transport, options, () => (this.#session = undefined)))
   }
 
