@@ -38,7 +38,7 @@ go: ## all Go tests with the race detector, on SQLite and PostgreSQL, and the br
 	CGO_ENABLED=1 $(WITH_POSTGRES) go test -race -timeout 25m ./...
 	$(WITH_POSTGRES) go test -run 'TestEveryState' ./payment # every point at which a process can die: too many for the race detector
 
-outside: build ## third-party checks: MCP conformance and inspector, OpenAPI lint
+outside: build ## third-party checks: MCP conformance and inspector, OpenAPI lint, SDKs
 	./internal/ci/outside
 
 bench: ## the benchmarks behind the figures in docs/speed.md
@@ -55,4 +55,4 @@ man: ## write the manual pages of operator into dist/man
 	go run -tags man ./cmd/operator man dist/man
 
 clean: ## remove what was built
-	rm -rf bin dist node_modules
+	rm -rf bin dist node_modules sdk/js/dist

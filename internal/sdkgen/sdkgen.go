@@ -47,7 +47,7 @@ type Field struct {
 
 // A List says how the pages of an answer follow one another.
 type List struct {
-	Items  string  // the field that holds the elements
+	Items  string  // the field with the elements
 	Item   *Schema // one element
 	Cursor string  // the query parameter that takes the next cursor
 	Next   string  // where the next cursor is: next_cursor, or page.next_cursor
@@ -127,7 +127,7 @@ func (api *API) operation(method, path string, e endpoint) (Operation, error) {
 	return o, nil
 }
 
-// list tells how the answer of o is paged: it takes a cursor, and one field of the answer is a list.
+// list reports how the answer of o is paged: it takes a cursor, and one field of the answer is a list.
 func (api *API) list(o Operation) *List {
 	l := &List{}
 	for _, q := range o.Query {

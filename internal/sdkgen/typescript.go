@@ -32,7 +32,7 @@ func tsName(schema string) string {
 	return schema
 }
 
-// types declares what answers hold, with the names of the wire, and what callers give, with camelCase names.
+// types declares the answers, with the names of the wire, and the inputs, with camelCase names.
 func (e *tsEmitter) types() string {
 	var out strings.Builder
 	out.WriteString(tsHeader + "\n// Answers: fields are as on the wire.\n")
@@ -60,7 +60,7 @@ func (e *tsEmitter) types() string {
 	return out.String()
 }
 
-// reached tells which types answers use, and which the fields of bodies.
+// reached returns the types that answers use, and those that inputs use.
 func (e *tsEmitter) reached() (answers, bodies map[string]bool) {
 	var inAnswers, inBodies []*Schema
 	for _, o := range e.api.Operations {
@@ -95,7 +95,7 @@ func (e *tsEmitter) inputName(name string) string {
 	return tsName(name)
 }
 
-// changes reports whether a field of s, or of what it holds, has another name in JavaScript.
+// changes reports whether a field of s, or of a nested object, has another name in JavaScript.
 func (e *tsEmitter) changes(s *Schema) bool {
 	if s == nil {
 		return false
@@ -223,7 +223,7 @@ func (e *tsEmitter) operations() string {
 		}
 	}
 	fmt.Fprintf(&out, "\n/** An operation of the public API. */\nexport type PublicOperation =\n  | %s\n", strings.Join(public, "\n  | "))
-	fmt.Fprintf(&out, "\n/** An operation that a batch may hold. */\nexport type BatchOperation =\n  | %s\n", strings.Join(batch, "\n  | "))
+	fmt.Fprintf(&out, "\n/** An operation that a batch may contain. */\nexport type BatchOperation =\n  | %s\n", strings.Join(batch, "\n  | "))
 	return out.String()
 }
 

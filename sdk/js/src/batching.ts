@@ -11,7 +11,7 @@ export interface BatchItem {
   params: Record<string, unknown>
 }
 
-/** How many operations a batch may hold. */
+/** The maximum number of operations in a batch. */
 export const batchSize = 20
 const inFlight = 8 // batches at a time
 
@@ -43,7 +43,7 @@ export class Batcher {
     this.#windowMs = windowMs
   }
 
-  /** Runs an operation, in a batch if there is company. alone sends it by itself. */
+  /** Runs an operation: in a batch with others of the same window, or else by alone. */
   run<T>(op: string, params: Record<string, unknown>, signal: AbortSignal | undefined, alone: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)

@@ -1,6 +1,6 @@
 import type { Detail } from './generated/types.js'
 
-/** What a {@link NamewharfError} holds beside its code and message. */
+/** The fields of a {@link NamewharfError} beside its code and message. */
 export interface ErrorFields {
   status?: number
   requestId?: string
@@ -12,7 +12,7 @@ export interface ErrorFields {
 
 /**
  * The one kind of error that the SDK throws, except for the reason of an `AbortSignal`, which is thrown as it is. Neither
- * the message nor any field holds a token or a secret.
+ * the message nor any field contains a token or a secret.
  */
 export class NamewharfError extends Error {
   /**

@@ -26,7 +26,7 @@ export interface NamewharfOptions extends ClientOptions {
 
 /** An operation of {@link Namewharf.batch}. */
 export interface BatchRequest {
-  /** Your own name for it, given back with its result; a number when left out. */
+  /** Your own name for it, which its result has too; a number when left out. */
   id?: string
   /** Its name, such as `whois_lookup`; {@link Namewharf.batchCatalogue} has all of them. */
   op: BatchOperation | (string & {})
@@ -68,7 +68,7 @@ export class Namewharf {
   }
 
   /**
-   * Says whether a name can be registered, and the same label under other suffixes, with prices and listings. `q` is a
+   * Says whether a name can be registered, and the same label under other TLDs, with prices and listings. `q` is a
    * domain, a label, a phrase or a URL. Only the status `available` is certain.
    */
   search(q: string, input?: Omit<SearchDomainInput, 'q'> & CallOptions): Promise<SearchDomainAnswer> {
@@ -101,17 +101,17 @@ export class Namewharf {
     return this.#call(operations.whoisLookup, [], { ...input, domain })
   }
 
-  /** What it costs to register, renew, transfer or restore a name under a suffix: `register` when left out. */
+  /** What it costs to register, renew, transfer or restore a name under a TLD: `register` when left out. */
   price(tld: string, op?: TldRegistrationPriceInput['op'], input?: CallOptions): Promise<TldRegistrationPriceAnswer> {
     return this.#call(operations.tldRegistrationPrice, [], { ...input, tld, op })
   }
 
-  /** Who may register under a suffix and how. Facts that the service does not hold are listed in `unknown`. */
+  /** Who may register under a TLD and how. Facts that the service does not know are listed in `unknown`. */
   tld(tld: string, input?: CallOptions): Promise<TldMetadataAnswer> {
     return this.#call(operations.tldMetadata, [tld], { ...input })
   }
 
-  /** Every suffix with its registration prices. */
+  /** Every TLD with its registration prices. */
   tlds(input?: ListTldsInput & CallOptions, options?: CallOptions): Paged<Tld, ListTldsAnswer> {
     return this.#pages(operations.listTlds, input, options)
   }

@@ -8,14 +8,14 @@ export interface Operation {
   path: string
   /** it changes nothing, so that it may be repeated */
   read?: boolean
-  /** a batch may hold it */
+  /** a batch may contain it */
   batch?: boolean
   /** it takes an idempotency key */
   keyed?: boolean
   /** it has a JSON body */
   body?: boolean
   required?: string[]
-  /** fields that hold objects with fields of several words */
+  /** fields whose values are objects with snake_case fields */
   nested?: string[]
   /** fields that are camelCase on the wire too */
   exact?: string[]
@@ -52,7 +52,7 @@ export interface Prepared {
 
 const optionNames = ['signal', 'timeoutMs', 'token', 'idempotencyKey', 'headers'] as const
 
-/** Takes the options of a call out of an object that holds them beside its input. */
+/** Takes the options of a call out of an object that has them beside the input. */
 export function split(given: object = {}, options: CallOptions = {}): [Record<string, unknown>, CallOptions] {
   const input: Record<string, unknown> = { ...given }
   const all: Record<string, unknown> = { ...options }
@@ -110,7 +110,7 @@ export function json(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (cause) {
-    throw new NamewharfError('validation_error', 'the input is no JSON: it holds itself, or a BigInt', { cause })
+    throw new NamewharfError('validation_error', 'the input cannot be encoded as JSON: it is circular, or has a BigInt', { cause })
   }
 }
 

@@ -4,14 +4,14 @@ import { NamewharfError } from './errors.js'
 export type Page<T, Answer> = Answer & {
   /** The elements of this page. */
   items: T[]
-  /** Where the next page begins, to be kept and given as `cursor` (of events, `afterId`) later; null at the end. */
+  /** The cursor of the next page, to be given as `cursor` (of events, `afterId`), also in a later process; null at the end. */
   nextCursor: string | null
   /** Fetches the next page; null at the end. */
   next(): Promise<Page<T, Answer> | null>
 }
 
 /**
- * A list. `for await` goes through all of its elements and holds one page at a time; stopping early sends no further
+ * A list. `for await` iterates over all elements and has one page in memory at a time; stopping early sends no further
  * request. `await` gives the first {@link Page}.
  */
 export class Paged<T, Answer> implements PromiseLike<Page<T, Answer>>, AsyncIterable<T> {

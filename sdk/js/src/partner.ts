@@ -49,7 +49,7 @@ export class Partner extends PartnerOperations {
 
   /**
    * Verifies a delivery of the webhook and returns its event. Both signatures must match, and it must have been sent within 5
-   * minutes; otherwise it throws an error with the code `invalid_webhook`. An event may come twice: keep its id.
+   * minutes; otherwise it throws an error with the code `invalid_webhook`. An event may come twice: store its id.
    * @param headers of the request
    * @param rawBody the body exactly as it came, not what was parsed from it
    * @param secret with which the webhook was registered; several while it is being changed

@@ -47,7 +47,7 @@ export const openBrowser: Platform['openBrowser'] = async (url) => {
   })
 }
 
-export const tell: Platform['tell'] = (text) => console.error(text)
+export const print: Platform['print'] = (text) => console.error(text)
 
 export const programName: Platform['programName'] = () => {
   const file = process.argv[1]?.split(/[\\/]/).pop()
@@ -119,9 +119,9 @@ async function lockFile(path: string): Promise<() => Promise<void>> {
     } catch (error) {
       if ((error as { code?: string }).code !== 'EEXIST') throw error
     }
-    const holder = Number(await readFile(path, 'utf8').catch(() => ''))
-    if (holder > 0 && !runs(holder)) await rm(path, { force: true })
-    else if (Date.now() > until) throw new Error(`another program holds the sign-in: remove ${path} if none runs`)
+    const owner = Number(await readFile(path, 'utf8').catch(() => ''))
+    if (owner > 0 && !runs(owner)) await rm(path, { force: true })
+    else if (Date.now() > until) throw new Error(`another program has locked the sign-in: remove ${path} if none runs`)
     else await new Promise((resolve) => setTimeout(resolve, lockPoll))
   }
 }

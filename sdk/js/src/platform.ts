@@ -12,19 +12,20 @@ export interface Platform {
   /** Listens on loopback for the answer of the authorization server. */
   listen(answer: (query: URLSearchParams) => string | undefined): Promise<{ redirectUri: string; close(): void }>
   openBrowser(url: string): Promise<void>
-  tell(text: string): void
+  /** Writes a line for a person, on standard error. */
+  print(text: string): void
   programName(): string
   fileStore(path: string): TokenStore
-  /** Where the sign-in at a service is kept. */
+  /** The file that stores the sign-in at a service. */
   storePath(origin: string): string
 }
 
-/** Keeps a sign-in between runs of a program. The value is a text, to be kept as it is and kept from others. */
+/** Stores a sign-in between runs of a program. The value is an opaque string with secrets: let no other user read it. */
 export interface TokenStore {
   /** The value saved last; nothing after `clear`. */
   load(): string | null | undefined | Promise<string | null | undefined>
   save(value: string): void | Promise<void>
   clear(): void | Promise<void>
-  /** Keeps other processes from renewing the sign-in; the function that it returns ends that. May be left out. */
+  /** Locks the sign-in while it is refreshed, so that no other process refreshes it; returns the function that unlocks it. Optional. */
   lock?(): Promise<() => void | Promise<void>>
 }

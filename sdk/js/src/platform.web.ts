@@ -20,7 +20,7 @@ const missing = (): never => {
 
 export const listen: Platform['listen'] = async () => missing()
 export const openBrowser: Platform['openBrowser'] = async () => missing()
-export const tell: Platform['tell'] = missing
+export const print: Platform['print'] = missing
 export const programName: Platform['programName'] = missing
 export const fileStore: Platform['fileStore'] = missing
 export const storePath: Platform['storePath'] = missing

@@ -14,7 +14,7 @@ export interface SignInOptions {
    * address on standard error. `true` when left out.
    */
   openBrowser?: boolean | ((url: string) => unknown)
-  /** Where the sign-in is kept; a file of mode 0600 in the user's configuration directory when left out. */
+  /** Where the sign-in is stored; a file of mode 0600 in the user's configuration directory when left out. */
   store?: TokenStore
   /** What the consent page calls this program; the file name of the program when left out. */
   clientName?: string
@@ -53,8 +53,8 @@ interface Tokens {
 }
 
 const leeway = 5000 // milliseconds before its end that an access token counts as ended
-const patience = 5 * 60_000
-const registrationLife = 6 * 24 * 3600_000 // the service keeps one without a live grant for seven days
+const signInTime = 5 * 60_000
+const registrationLife = 6 * 24 * 3600_000 // the service deletes one without a live grant after seven days
 
 /** A sign-in, which {@link Namewharf} uses for its calls. Tokens are renewed by themselves. */
 export class Session {
@@ -120,11 +120,11 @@ export class Session {
     if (!before) throw signedOut()
     const unlock = await this.#lock()
     try {
-      if (this.#unsaved) return await this.#keep(this.#unsaved)
-      const kept = parse(await this.#store.load(), before.base)
-      if (kept && kept.refresh_token !== before.refresh_token) { // another process was first
-        this.#grant = kept
-        if (Date.now() < kept.expires_at - leeway) return true
+      if (this.#unsaved) return await this.#save(this.#unsaved)
+      const stored = parse(await this.#store.load(), before.base)
+      if (stored && stored.refresh_token !== before.refresh_token) { // another process was first
+        this.#grant = stored
+        if (Date.now() < stored.expires_at - leeway) return true
       }
       const grant = this.#grant ?? before
       const form = { grant_type: 'refresh_token', refresh_token: grant.refresh_token, client_id: grant.client_id, resource: grant.resource }
@@ -137,14 +137,14 @@ export class Session {
         await this.#store.clear()
         throw signedOut(error)
       }
-      return await this.#keep(granted(grant, tokens))
+      return await this.#save(granted(grant, tokens))
     } finally {
       await unlock?.()
     }
   }
 
   /** Stores a grant before it is used: a refresh token works once. If that fails, the next call tries it again. */
-  async #keep(grant: Grant): Promise<true> {
+  async #save(grant: Grant): Promise<true> {
     this.#unsaved = grant
     await this.#store.save(json(grant))
     this.#unsaved = undefined
@@ -158,9 +158,9 @@ export async function signIn(transport: Transport, options: SignInOptions, left:
   if (!platform.interactive) throw unsupported('signing in by a loopback redirect')
   const scopes = options.scopes ?? ['pricing:read']
   const store = options.store ?? platform.fileStore(platform.storePath(transport.origin))
-  const kept = parse(await store.load(), transport.base)
-  if (kept && scopes.every((scope) => kept.scope.split(' ').includes(scope))) {
-    const session = new Session(transport, store, kept, left)
+  const stored = parse(await store.load(), transport.base)
+  if (stored && scopes.every((scope) => stored.scope.split(' ').includes(scope))) {
+    const session = new Session(transport, store, stored, left)
     await session.token() // says so when the sign-in has ended
     return session
   }
@@ -174,8 +174,8 @@ export async function signIn(transport: Transport, options: SignInOptions, left:
     return query.has('code') ? 'You are signed in. You can close this page.' : 'You are not signed in. You can close this page.'
   })
   try {
-    const known = kept?.token_endpoint === server.token_endpoint && Date.now() - kept.expires_at < registrationLife
-    const { client_id } = known ? kept : await register(transport, server, options.clientName ?? platform.programName())
+    const known = stored?.token_endpoint === server.token_endpoint && Date.now() - stored.expires_at < registrationLife
+    const { client_id } = known ? stored : await register(transport, server, options.clientName ?? platform.programName())
     const verifier = base64url(await platform.random(32))
     const to = new URL(server.authorization_endpoint)
     const query = {
@@ -184,7 +184,7 @@ export async function signIn(transport: Transport, options: SignInOptions, left:
     }
     for (const [name, value] of Object.entries(query)) to.searchParams.set(name, value)
     await show(to.href, options.openBrowser ?? true)
-    const answer = await within(answered, options.timeoutMs ?? patience, options.signal)
+    const answer = await within(answered, options.timeoutMs ?? signInTime, options.signal)
     if (answer.get('iss') !== server.issuer) throw failed('the answer is of another authorization server')
     const code = answer.get('code')
     if (!code) throw failed(answer.get('error') === 'access_denied' ? 'the person did not allow it' : 'the authorization server refused', answer.get('error') ?? undefined)
@@ -262,7 +262,7 @@ function granted(grant: Grant, tokens: Tokens): Grant {
   }
 }
 
-/** What a store holds, if it is of this service. */
+/** Reads the value of a store; undefined if it is of another service. */
 function parse(value: unknown, base: string): Grant | undefined {
   let grant: Partial<Grant> | undefined
   try {
@@ -283,7 +283,7 @@ async function show(url: string, open: boolean | ((url: string) => unknown)): Pr
       // there is none: print it
     }
   }
-  platform.tell(`To sign in, open ${url}`)
+  platform.print(`To sign in, open ${url}`)
 }
 
 async function within<T>(answer: Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {

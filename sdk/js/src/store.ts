@@ -4,7 +4,7 @@ import type { TokenStore } from './platform.js'
 
 export type { TokenStore } from './platform.js'
 
-/** A store in a file of mode 0600, which processes may share. It is where {@link Namewharf.signIn} keeps a sign-in by itself, at another path. */
+/** A store in a file of mode 0600, which processes may share. {@link Namewharf.signIn} uses one by default. */
 export function fileStore(path: string): TokenStore {
   if (!platform.interactive) throw unsupported('a file')
   return platform.fileStore(path)

@@ -369,7 +369,7 @@ const about = (response: Response) => ({ status: response.status, requestId: res
 const tooLarge = (response?: Response) => new NamewharfError('response_too_large', 'the answer is over 16 MiB', response && about(response))
 
 const redirect = (response: Response, origin: string) =>
-  new NamewharfError('redirect_refused', `a redirect leads away from ${origin}, changes the method, or goes round in circles`, {
+  new NamewharfError('redirect_refused', `a redirect leads away from ${origin}, changes the method, or has no end`, {
     ...about(response),
     hint: 'Give the base URL that the service itself names.',
   })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { describe, it } from 'node:test'
-import { Namewharf, NamewharfError, collect, demo, failure, front, json, price, soon } from './support.mjs'
+import { Namewharf, NamewharfError, collect, demo, failure, front, json, price, eventually } from './support.mjs'
 
 describe('public client', () => {
   const nw = new Namewharf({ baseUrl: demo.url })
@@ -45,7 +45,7 @@ describe('public client', () => {
     assert.equal((await failure(nw.batch([{ id: 'a', op: 'x' }, { id: 'a', op: 'x' }]))).code, 'validation_error')
   })
 
-  it('pages, holds one page, and goes on where one left off', async () => {
+  it('pages, has one page in memory, and continues at a cursor', async () => {
     const counted = await front((_, __, pass) => pass())
     const client = new Namewharf({ baseUrl: counted.url })
     const all = await collect(client.listings({ limit: 2 }))
@@ -196,7 +196,7 @@ describe('batching by itself', () => {
     assert.deepEqual(results.map((r) => r.reason?.message ?? r.value.tld), ['com', 'mine', 'org'])
     const ended = Promise.allSettled([nw.price('com', 'renew', { signal: all.signal }), nw.price('net', 'renew', { signal: all.signal })])
     assert((await ended).every((r) => r.reason.name === 'AbortError'))
-    await soon(gone)
+    await eventually(gone)
   })
 
   it('a batch that is refused as a whole is sent call by call', async () => {

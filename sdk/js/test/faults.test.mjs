@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { inspect } from 'node:util'
 import { describe, it } from 'node:test'
-import { ConnectionError, Namewharf, NamewharfError, TimeoutError, collect, failure, front, json, price, soon } from './support.mjs'
+import { ConnectionError, Namewharf, NamewharfError, TimeoutError, collect, failure, front, json, price, eventually } from './support.mjs'
 
 const quick = { retries: 2 }
-const patience = (name) => (name.startsWith('a slow') ? 1000 : 15000) // milliseconds
+const timeoutOf = (name) => (name.startsWith('a slow') ? 1000 : 15000) // milliseconds
 
 describe('faults', { concurrency: 16 }, () => {
   // Each fault is what the server does to the first requests, then it answers well.
@@ -34,13 +34,13 @@ describe('faults', { concurrency: 16 }, () => {
   for (const [name, fault] of Object.entries(passing)) {
     it(`${name}: tried again`, async () => {
       const server = await front((request, response, _, number) => (number <= 2 ? fault(request, response) : json(response, 200, price)))
-      const nw = new Namewharf({ ...quick, baseUrl: server.url, timeoutMs: patience(name) })
+      const nw = new Namewharf({ ...quick, baseUrl: server.url, timeoutMs: timeoutOf(name) })
       assert.deepEqual(await nw.price('com'), price)
       assert.equal(server.seen.length, 3)
     })
     it(`${name}: an error in the end`, async () => {
       const server = await front(fault)
-      const error = await failure(new Namewharf({ retries: 1, baseUrl: server.url, timeoutMs: patience(name) }).price('com'))
+      const error = await failure(new Namewharf({ retries: 1, baseUrl: server.url, timeoutMs: timeoutOf(name) }).price('com'))
       assert(error instanceof NamewharfError)
       const code = name.startsWith('a slow') ? 'timeout' : name.includes('429') ? 'rate_limited' : name === 'a 503' ? 'unavailable' : name.includes('50') ? 'http_error' : 'connection_error'
       assert.equal(error.code, code)
@@ -50,7 +50,7 @@ describe('faults', { concurrency: 16 }, () => {
     })
     it(`${name}: a write without a key is not repeated`, async () => {
       const server = await front(fault)
-      await failure(new Namewharf({ ...quick, baseUrl: server.url, timeoutMs: patience(name), token: 'nw_at_x' }).addDomain('a.com'))
+      await failure(new Namewharf({ ...quick, baseUrl: server.url, timeoutMs: timeoutOf(name), token: 'nw_at_x' }).addDomain('a.com'))
       assert.equal(server.seen.length, 1)
     })
   }
@@ -139,7 +139,7 @@ describe('faults', { concurrency: 16 }, () => {
       stop.abort(new Error('enough'))
     })
     assert.equal((await failure(new Namewharf({ baseUrl: server.url }).price('com', 'renew', { signal: stop.signal }))).message, 'enough')
-    await soon(gone)
+    await eventually(gone)
     // between two attempts
     const busy = await front((_, response) => json(response, 503, {}, { 'retry-after': '30' }))
     const again = new AbortController()
@@ -175,7 +175,7 @@ describe('faults', { concurrency: 16 }, () => {
     const gone = new Promise((resolve) => { closed = resolve })
     const endless = await front((_, response) => { response.on('close', closed); response.writeHead(200, events); response.write(result) })
     await collect(new Namewharf({ baseUrl: endless.url }).searchStream('a'), 1)
-    await soon(gone)
+    await eventually(gone)
   })
 
   it('a page that leads to itself ends the list', async () => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { inspect } from 'node:util'
 import { describe, it } from 'node:test'
-import { NamewharfError, Partner, collect, demo, failure, front, json, sdk, soon } from './support.mjs'
+import { NamewharfError, Partner, collect, demo, failure, front, json, sdk, eventually } from './support.mjs'
 
 const { keyId, secret } = demo
 const vectors = JSON.parse(readFileSync(new URL('../../../docs/signing-vectors.json', import.meta.url)))
@@ -122,7 +122,7 @@ describe('partner', () => {
     assert.equal((await partner.getWebhook()).active, true)
     let came = next()
     await partner.testWebhook()
-    await soon(came)
+    await eventually(came)
     const { headers, body } = seen[0]
     const event = await Partner.verifyWebhook(headers, body, hook)
     assert.equal(event.type, 'webhook.test')
@@ -132,14 +132,14 @@ describe('partner', () => {
     const { items } = await partner.listDeliveries({ limit: 1 })
     came = next()
     await partner.redeliver(items[0].delivery_id)
-    await soon(came)
+    await eventually(came)
     assert.equal((await Partner.verifyWebhook(seen[1].headers, seen[1].body, hook)).id, event.id)
     assert((await collect(partner.deliveries({ status: 'delivered' }))).length <= 2)
 
     await partner.putWebhook({ url: `http://127.0.0.1:${receiver.address().port}/`, secret: 'a plain secret of mine' })
     came = next()
     await partner.testWebhook()
-    await soon(came)
+    await eventually(came)
     assert.equal((await Partner.verifyWebhook(seen[2].headers, seen[2].body, ['a plain secret of mine', hook])).type, 'webhook.test')
     assert.match((await partner.deleteWebhook()).url, /^http:/)
   })

@@ -41,7 +41,7 @@ async function pack() {
   const packed = await run('pack', 'npm', ['pack', '--pack-destination', clean, '--json', '--loglevel=error'], { cwd: join(here, '..') })
   const { filename, files } = JSON.parse(packed)[0]
   const stray = files.map((file) => file.path).filter((path) => !/^(dist\/|README\.md$|CHANGELOG\.md$|LICENSE$|package\.json$)/.test(path))
-  check('the tarball holds what it should and no more', stray.length === 0 && files.length > 20, stray)
+  check('the tarball has the right files', stray.length === 0 && files.length > 20, stray)
   writeFileSync(join(clean, 'package.json'), '{"private":true}')
   await run('install into a clean directory', 'npm', ['install', `./${filename}`, '--offline', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: clean })
   writeFileSync(join(clean, 'entry.mjs'), "export * from 'namewharf'\n")

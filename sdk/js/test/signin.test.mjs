@@ -183,7 +183,7 @@ describe('sign-in', () => {
     }
   })
 
-  it('keeps the file to its user, and needs no store of yours', async () => {
+  it('the default store is a file that only its user can read', async () => {
     const home = mkdtempSync(join(tmpdir(), 'namewharf-sdk-'))
     const before = process.env.XDG_CONFIG_HOME
     process.env.XDG_CONFIG_HOME = home

@@ -1,9 +1,9 @@
 // What the SDK costs beside raw fetch, side by side in one run: SERVER=…/publicapi SDK_ENTRY=…/entry.mjs node speed.mjs
-// CPU is of this process alone. Every figure is the median of several rounds that take turns.
+// CPU is of this process alone. Every figure is the median of several interleaved runs.
 import { execFileSync } from 'node:child_process'
 import { Namewharf, demo } from './support.mjs'
 
-const rounds = 7
+const runs = 7
 const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1]
 
 async function measure(run) {
@@ -17,7 +17,7 @@ async function measure(run) {
 async function compare(all) {
   const seen = Object.fromEntries(Object.keys(all).map((name) => [name, []]))
   for (const run of Object.values(all)) await run() // once unmeasured
-  for (let round = 0; round < rounds; round++) for (const [name, run] of Object.entries(all)) seen[name].push(await measure(run))
+  for (let turn = 0; turn < runs; turn++) for (const [name, run] of Object.entries(all)) seen[name].push(await measure(run))
   return Object.fromEntries(Object.entries(seen).map(([name, list]) => [name, { ms: median(list.map((m) => m.ms)), cpu: median(list.map((m) => m.cpu)) }]))
 }
 

@@ -68,8 +68,8 @@ export async function front(answer) {
   return front
 }
 
-/** soon waits for what a server sees; no server keeps this process alive. */
-export function soon(promise) {
+/** eventually waits for an event at a server, with a limit. The servers are unreferenced: they do not prolong this process. */
+export function eventually(promise) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(reject, 20_000, new Error('it did not happen'))
     promise.then((value) => {

@@ -235,7 +235,7 @@ export const partnerTestWebhook: Operation = {
   keyed: true,
 }
 
-/** Price of a suffix. */
+/** Price of a TLD. */
 export const tldRegistrationPrice: Operation = {
   id: 'tld_registration_price',
   method: 'GET',
@@ -245,7 +245,7 @@ export const tldRegistrationPrice: Operation = {
   required: ['tld'],
 }
 
-/** List suffixes. */
+/** List TLDs. */
 export const listTlds: Operation = {
   id: 'list_tlds',
   method: 'GET',
@@ -255,7 +255,7 @@ export const listTlds: Operation = {
   list: { items: 'tlds', cursor: 'cursor', next: 'page.next_cursor' },
 }
 
-/** Rules of a suffix. */
+/** Rules of a TLD. */
 export const tldMetadata: Operation = {
   id: 'tld_metadata',
   method: 'GET',
@@ -290,7 +290,7 @@ export type PublicOperation =
   | 'tld_metadata'
   | 'whois_lookup'
 
-/** An operation that a batch may hold. */
+/** An operation that a batch may contain. */
 export type BatchOperation =
   | 'check_domains'
   | 'search_domain'

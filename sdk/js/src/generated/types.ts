@@ -592,7 +592,7 @@ export interface WhoisLookupAnswer {
 export interface Operation {
   /** your own name for this operation, unique in the batch */
   id: string
-  /** name of an operation, e.g. search_domain */
+  /** name of an operation; GET /api/batch lists them */
   op: string
   /** input of the operation */
   params?: Record<string, unknown>
@@ -629,7 +629,7 @@ export interface CheckDomainsInput {
 export interface SearchDomainInput {
   /** a label or a domain, e.g. acme or acme.com; a phrase or a URL will do */
   q: string
-  /** suffixes to search instead of the usual twelve, e.g. com, co.uk */
+  /** TLDs to search instead of the usual twelve, e.g. com, co.uk */
   tlds?: string[]
   /** true: sign in rather than see masked marketplace prices */
   requireRealPrices?: boolean
@@ -661,7 +661,7 @@ export interface BulkDomainsInput {
 
 /** Input of {@link market_listings}. */
 export interface MarketListingsInput {
-  /** only names under this suffix */
+  /** only names under this TLD */
   tld?: string
   /** only names that fit these words */
   q?: string
@@ -783,7 +783,7 @@ export interface PartnerListDeliveriesInput {
 
 /** Input of {@link tld_registration_price}. */
 export interface TldRegistrationPriceInput {
-  /** a suffix, e.g. com or co.uk */
+  /** a TLD, e.g. com or co.uk */
   tld: string
   /** register when left out */
   op?: 'register' | 'renew' | 'transfer' | 'restore'
@@ -791,7 +791,7 @@ export interface TldRegistrationPriceInput {
 
 /** Input of {@link list_tlds}. */
 export interface ListTldsInput {
-  /** suffixes a page, 1 to 100; 25 when left out */
+  /** TLDs a page, 1 to 100; 25 when left out */
   limit?: number
   /** next_cursor of the page before */
   cursor?: string
