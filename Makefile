@@ -46,6 +46,7 @@ bench: ## the benchmarks behind the figures in docs/speed.md
 
 golden: ## rewrite golden files, generated pages and the diagram after an intended change
 	go test $$(git grep -l '"update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
+	@if command -v npm >/dev/null; then ./internal/ci/sdkjs docs; fi
 
 pictures: ## take the pictures of docs/pages.md and of the MCP app again, with chromium
 	go test ./serve/pages -run TestInABrowser -pictures

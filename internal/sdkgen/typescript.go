@@ -17,10 +17,11 @@ func TypeScript(api *API) map[string]string {
 
 const tsHeader = "// Generated from docs/openapi.json by internal/sdkgen. Do not edit: run make golden.\n"
 
-// tsTaken are names of types that mean something else in every TypeScript program.
+// tsTaken are names of types that mean something else in TypeScript or in the SDK.
 var tsTaken = map[string]string{
 	"Error": "ErrorBody", "Event": "PartnerEvent", "Map": "MapObject", "Set": "SetObject", "Date": "DateObject", "Record": "RecordObject",
 	"Response": "ResponseObject", "Request": "RequestObject", "Promise": "PromiseObject", "Partner": "PartnerObject", "Object": "ObjectBody", "Array": "ArrayBody",
+	"Page": "PageInfo", "Paged": "PagedObject", "Session": "SessionObject", // of the SDK
 }
 
 type tsEmitter struct{ api *API }
@@ -50,7 +51,7 @@ func (e *tsEmitter) types() string {
 	}
 	for _, o := range e.api.Operations {
 		if fields := e.api.Input(o); len(fields) > 0 {
-			fmt.Fprintf(&out, "\n/** Input of {@link %s}. */\nexport interface %s {\n", e.link(o), e.input(o))
+			fmt.Fprintf(&out, "\n/** Input of `%s`. */\nexport interface %s {\n", e.link(o), e.input(o))
 			for _, f := range fields {
 				e.field(&out, f, true)
 			}

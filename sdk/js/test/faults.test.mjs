@@ -5,10 +5,10 @@ import { inspect } from 'node:util'
 import { describe, it } from 'node:test'
 import { ConnectionError, Namewharf, NamewharfError, TimeoutError, collect, failure, front, json, price, eventually } from './support.mjs'
 
-const quick = { retries: 2 }
-const timeoutOf = (name) => (name.startsWith('a slow') ? 1000 : 15000) // milliseconds
+const quick = { retries: 1 }
+const timeoutOf = (name) => (name.startsWith('a slow') ? 2000 : 15000) // milliseconds
 
-describe('faults', { concurrency: 16 }, () => {
+describe('faults', { concurrency: 12 }, () => {
   // Each fault is what the server does to the first requests, then it answers well.
   const passing = {
     'a connection that is cut before the answer': (_, response) => response.destroy(),
@@ -33,10 +33,10 @@ describe('faults', { concurrency: 16 }, () => {
   }
   for (const [name, fault] of Object.entries(passing)) {
     it(`${name}: tried again`, async () => {
-      const server = await front((request, response, _, number) => (number <= 2 ? fault(request, response) : json(response, 200, price)))
+      const server = await front((request, response, _, number) => (number <= 1 ? fault(request, response) : json(response, 200, price)))
       const nw = new Namewharf({ ...quick, baseUrl: server.url, timeoutMs: timeoutOf(name) })
       assert.deepEqual(await nw.price('com'), price)
-      assert.equal(server.seen.length, 3)
+      assert.equal(server.seen.length, 2)
     })
     it(`${name}: an error in the end`, async () => {
       const server = await front(fault)

@@ -88,6 +88,13 @@ async function bundled(file, platform, ...flags) {
   return readFileSync(out)
 }
 
+async function reference() {
+  const out = join(clean, 'docs')
+  await run('typedoc', process.execPath, [join(tools, 'typedoc/bin/typedoc'), '--options', 'typedoc.json', '--out', out, '--logLevel', 'Warn', '--treatWarningsAsErrors'], { cwd: join(here, '..') })
+  const [want, got] = [out, join(here, '../docs')].map((folder) => readFileSync(join(folder, 'README.md'), 'utf8'))
+  check('docs/README.md is that of the source', want === got, 'run make golden, or internal/ci/sdkjs docs')
+}
+
 async function onNode(version, format) {
   const env = { ...process.env, SDK_ENTRY: join(clean, `entry.${format}`), SERVER: server, ...(format === 'cjs' && { TESTS: 'client,faults,signin,partner' }) }
   await run(`Node ${version}, ${format}`, node(version), ['--test-reporter=tap', join(here, 'all.mjs')], { env, timeout: 120_000 })
@@ -103,7 +110,7 @@ async function inChromium() {
 
 const tarball = await pack()
 if (!failed) {
-  const jobs = [() => packageChecks(tarball), inChromium, ...versions.flatMap((version) => ['mjs', 'cjs'].map((format) => () => onNode(version, format)))]
+  const jobs = [() => packageChecks(tarball), inChromium, reference, ...versions.flatMap((version) => ['mjs', 'cjs'].map((format) => () => onNode(version, format)))]
   const worker = async () => { while (jobs.length > 0) await jobs.shift()() }
   await Promise.all([worker(), worker(), worker()])
 }

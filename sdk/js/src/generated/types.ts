@@ -137,12 +137,12 @@ export interface Lifecycle {
 
 export interface ListDomainsAnswer {
   domains: Domain[]
-  page: Page
+  page: PageInfo
 }
 
 export interface ListTldsAnswer {
   tlds: Tld[]
-  page: Page
+  page: PageInfo
 }
 
 export interface Listing {
@@ -154,7 +154,7 @@ export interface MarketListingsAnswer {
   prices_masked: boolean
   /** how to see real prices; only when they are masked */
   unlock?: Unlock
-  page: Page
+  page: PageInfo
 }
 
 export interface MarketListingsListing {
@@ -218,7 +218,7 @@ export interface Organization {
   local_presence?: boolean
 }
 
-export interface Page {
+export interface PageInfo {
   /** cursor of the next page; null at the end */
   next_cursor: string | null
   limit: number
@@ -611,7 +611,7 @@ export interface PartnerCreateOrderBuyer {
   country?: string
 }
 
-/** Input of {@link batch_lookup}. */
+/** Input of `batch_lookup`. */
 export interface BatchLookupInput {
   /** what to run: any of the read operations here, each with its own input as params */
   operations: Operation[]
@@ -619,13 +619,13 @@ export interface BatchLookupInput {
   requireRealPrices?: boolean
 }
 
-/** Input of {@link check_domains}. */
+/** Input of `check_domains`. */
 export interface CheckDomainsInput {
   /** full domain names, e.g. acme.com */
   domains: string[]
 }
 
-/** Input of {@link search_domain}. */
+/** Input of `search_domain`. */
 export interface SearchDomainInput {
   /** a label or a domain, e.g. acme or acme.com; a phrase or a URL will do */
   q: string
@@ -635,7 +635,7 @@ export interface SearchDomainInput {
   requireRealPrices?: boolean
 }
 
-/** Input of {@link list_domains}. */
+/** Input of `list_domains`. */
 export interface ListDomainsInput {
   /** domains a page, 1 to 100; 25 when left out */
   limit?: number
@@ -643,13 +643,13 @@ export interface ListDomainsInput {
   cursor?: string
 }
 
-/** Input of {@link add_domain}. */
+/** Input of `add_domain`. */
 export interface AddDomainInput {
   /** a registered domain name, e.g. example.com */
   domain: string
 }
 
-/** Input of {@link bulk_domains}. */
+/** Input of `bulk_domains`. */
 export interface BulkDomainsInput {
   /** domains of the caller's portfolio */
   domains: string[]
@@ -659,7 +659,7 @@ export interface BulkDomainsInput {
   dryRun?: boolean
 }
 
-/** Input of {@link market_listings}. */
+/** Input of `market_listings`. */
 export interface MarketListingsInput {
   /** only names under this TLD */
   tld?: string
@@ -681,19 +681,19 @@ export interface MarketListingsInput {
   offset?: number
 }
 
-/** Input of {@link Partner.availability}. */
+/** Input of `Partner.availability`. */
 export interface PartnerAvailabilityInput {
   /** the domain name */
   domain: string
 }
 
-/** Input of {@link Partner.searchDomains}. */
+/** Input of `Partner.searchDomains`. */
 export interface PartnerSearchDomainsInput {
   /** words, a phrase or a name */
   q: string
 }
 
-/** Input of {@link Partner.listEvents}. */
+/** Input of `Partner.listEvents`. */
 export interface PartnerListEventsInput {
   /** only events after this one; next_cursor of the page before */
   afterId?: string
@@ -701,7 +701,7 @@ export interface PartnerListEventsInput {
   limit?: number
 }
 
-/** Input of {@link Partner.listOrders}. */
+/** Input of `Partner.listOrders`. */
 export interface PartnerListOrdersInput {
   status?: 'EXTERNALLY_PAID' | 'PAID' | 'TRANSFER_IN_PROGRESS' | 'TRANSFER_COMPLETED' | 'SETTLED' | 'REFUNDED' | 'CANCELLED'
   domain?: string
@@ -715,7 +715,7 @@ export interface PartnerListOrdersInput {
   cursor?: string
 }
 
-/** Input of {@link Partner.createOrder}. */
+/** Input of `Partner.createOrder`. */
 export interface PartnerCreateOrderInput {
   /** from POST /quotes; this, or domain and expected_price */
   quoteId?: string
@@ -738,19 +738,19 @@ export interface PartnerCreateOrderInput {
   dryRun?: boolean
 }
 
-/** Input of {@link Partner.pricing}. */
+/** Input of `Partner.pricing`. */
 export interface PartnerPricingInput {
   /** the domain name */
   domain: string
 }
 
-/** Input of {@link Partner.createQuote}. */
+/** Input of `Partner.createQuote`. */
 export interface PartnerCreateQuoteInput {
   /** the name to be sold */
   domain: string
 }
 
-/** Input of {@link Partner.createRefund}. */
+/** Input of `Partner.createRefund`. */
 export interface PartnerCreateRefundInput {
   /** public_id of the order */
   orderId: string
@@ -758,13 +758,13 @@ export interface PartnerCreateRefundInput {
   reason?: string
 }
 
-/** Input of {@link Partner.advanceClock}. */
+/** Input of `Partner.advanceClock`. */
 export interface PartnerAdvanceClockInput {
   /** how far to move the clock on; it never goes back */
   advanceSeconds: number
 }
 
-/** Input of {@link Partner.putWebhook}. */
+/** Input of `Partner.putWebhook`. */
 export interface PartnerPutWebhookInput {
   /** https address that takes the events */
   url: string
@@ -772,7 +772,7 @@ export interface PartnerPutWebhookInput {
   secret: string
 }
 
-/** Input of {@link Partner.listDeliveries}. */
+/** Input of `Partner.listDeliveries`. */
 export interface PartnerListDeliveriesInput {
   status?: 'pending' | 'delivered' | 'failed'
   /** deliveries a page; 50 when left out */
@@ -781,7 +781,7 @@ export interface PartnerListDeliveriesInput {
   cursor?: string
 }
 
-/** Input of {@link tld_registration_price}. */
+/** Input of `tld_registration_price`. */
 export interface TldRegistrationPriceInput {
   /** a TLD, e.g. com or co.uk */
   tld: string
@@ -789,7 +789,7 @@ export interface TldRegistrationPriceInput {
   op?: 'register' | 'renew' | 'transfer' | 'restore'
 }
 
-/** Input of {@link list_tlds}. */
+/** Input of `list_tlds`. */
 export interface ListTldsInput {
   /** TLDs a page, 1 to 100; 25 when left out */
   limit?: number
@@ -797,7 +797,7 @@ export interface ListTldsInput {
   cursor?: string
 }
 
-/** Input of {@link whois_lookup}. */
+/** Input of `whois_lookup`. */
 export interface WhoisLookupInput {
   /** a full domain name, e.g. example.com */
   domain: string
