@@ -17,6 +17,16 @@ export function onAbort(signal: AbortSignal | undefined, run: () => void): () =>
   return () => void all.delete(own)
 }
 
+/** Waits for what cannot be stopped itself, until the signal stops. */
+export function abortable<T>(value: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> | T {
+  if (!signal || !(value instanceof Promise)) return value
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    const forget = onAbort(signal, () => reject(signal.reason))
+    value.then(resolve, reject).finally(forget)
+  })
+}
+
 /** Waits, and stops when the signal does. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -194,8 +194,9 @@ export class Namewharf {
 
   async #call<T>(operation: Operation, path: unknown[], given: object): Promise<T> {
     const [input, options] = split(given)
-    const { signal, ...rest } = options
-    const batched = this.#batcher && operation.batch && Object.values(rest).every((value) => value === undefined)
+    const { signal, token, timeoutMs, headers, idempotencyKey } = options
+    const plain = token === undefined && timeoutMs === undefined && headers === undefined && idempotencyKey === undefined
+    const batched = this.#batcher && operation.batch && plain
     const prepared = prepare(operation, path, input)
     const alone = () => this.#transport.json<T>(this.#request(operation, prepared, options))
     return batched ? this.#batcher!.run(operation.id, prepared.params, signal, alone) : alone()

@@ -28,7 +28,7 @@ export interface Operation {
 export interface CallOptions {
   /** Stops the call at once; its reason is thrown. */
   signal?: AbortSignal
-  /** For each attempt, the answer's body included; of a stream, between two pieces of it. */
+  /** For each attempt, the answer's body included; of a stream, between two parts of it. 0: no limit. */
   timeoutMs?: number
   /** Sent in place of the client's token. */
   token?: string
@@ -75,7 +75,7 @@ export function prepare(operation: Operation, path: unknown[], input: Input = {}
     if (given[name] === undefined || given[name] === null || given[name] === '') throw refuse(camel(name), 'is required')
   }
   let next = 0
-  const resource = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+  const resource = !operation.path.includes('{') ? operation.path : operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = path[next++]
     params[name] = value
     return segment(camel(name), value)
@@ -118,7 +118,7 @@ function wire(input: Record<string, unknown>, exact: string[] = [], nested: stri
   const out: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(input)) {
     if (value === undefined) continue
-    const name = exact.includes(key) ? key : key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
+    const name = exact.includes(key) ? key : snake(key)
     out[name] = nested.includes(name) ? deep(value) : value
   }
   return out
@@ -128,6 +128,17 @@ function deep(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(deep)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(wire(value as Record<string, unknown>)).map(([name, one]) => [name, deep(one)]))
+}
+
+const snakes = new Map<string, string>() // of the names seen, which are few
+
+function snake(name: string): string {
+  let known = snakes.get(name)
+  if (known === undefined) {
+    known = name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
+    if (snakes.size < 1000) snakes.set(name, known)
+  }
+  return known
 }
 
 const camel = (name: string) => name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase())

@@ -175,7 +175,7 @@ export async function signIn(transport: Transport, options: SignInOptions, left:
   })
   try {
     const known = stored?.token_endpoint === server.token_endpoint && Date.now() - stored.expires_at < registrationLife
-    const { client_id } = known ? stored : await register(transport, server, options.clientName ?? platform.programName())
+    const { client_id } = known ? stored : await register(transport, server, (options.clientName ?? platform.programName()).slice(0, 100))
     const verifier = base64url(await platform.random(32))
     const to = new URL(server.authorization_endpoint)
     const query = {

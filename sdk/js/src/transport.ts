@@ -1,4 +1,4 @@
-import { onAbort, sleep } from './abort.js'
+import { abortable, onAbort, sleep } from './abort.js'
 import { ConnectionError, NamewharfError, TimeoutError, refuse } from './errors.js'
 import type { CallOptions, Operation, Prepared } from './operation.js'
 import { version } from './version.js'
@@ -7,7 +7,7 @@ import { version } from './version.js'
 export interface ClientOptions {
   /** Where the service is, such as `https://names.example`; `NAMEWHARF_BASE_URL` of the environment when left out. */
   baseUrl?: string
-  /** For each attempt, in milliseconds; 15000 when left out. */
+  /** For each attempt, in milliseconds; 15000 when left out, 0: no limit. */
   timeoutMs?: number
   /** How often a call is repeated after a failure that may pass; 3 when left out. */
   retries?: number
@@ -125,7 +125,7 @@ export class Transport {
       }
       if (failure.status === 401 && request.renew && !renewed) {
         renewed = true
-        if (await request.renew()) continue
+        if (await abortable(request.renew(), request.options.signal)) continue
       }
       if (!request.repeatable) throw failure
       const wait = this.wait(failure, number++)
@@ -162,22 +162,16 @@ export class Transport {
     let url = own ? this.base + request.target : request.target
     const origin = own ? this.origin : new URL(url).origin
     for (let redirects = 0; ; redirects++) {
-      const sent = this.#head(request, await request.authorize?.(url))
-      const response = await this.#fetch(url, {
-        method,
-        headers: sent,
-        ...(request.body !== undefined && { body: request.body }),
-        signal,
-        // A page cannot see where a redirect leads: with a token none is followed.
-        ...(this.#browser
-          ? { credentials: 'omit' as const, redirect: sent.authorization ? ('error' as const) : ('follow' as const) }
-          : { redirect: 'manual' as const }),
-      })
-      if (response.redirected && new URL(response.url).origin !== origin) throw redirect(response, origin)
-      if (![301, 302, 303, 307, 308].includes(response.status)) {
-        if (!response.ok) throw await failure(response)
-        return response
+      const sent = this.#head(request, request.authorize && (await abortable(request.authorize(url), signal)))
+      const init: RequestInit = { method, headers: sent, body: request.body, signal, redirect: 'manual' }
+      if (this.#browser) { // a page cannot see where a redirect leads: with a token none is followed
+        init.credentials = 'omit'
+        init.redirect = sent.authorization ? 'error' : 'follow'
       }
+      const response = await this.#fetch(url, init)
+      if (response.redirected && new URL(response.url).origin !== origin) throw redirect(response, origin)
+      if (response.ok) return response
+      if (![301, 302, 303, 307, 308].includes(response.status)) throw await failure(response)
       await response.body?.cancel()
       const next = target(response.headers.get('location'), url)
       if (next?.origin !== origin || next.username || redirects >= maxRedirects || (response.status < 307 && method !== 'GET')) throw redirect(response, origin)
@@ -187,7 +181,9 @@ export class Transport {
 
   #head(request: Outgoing, authorization?: Record<string, string>): Record<string, string> {
     const given = request.options.headers
-    const all: Record<string, string> = { accept: request.accept ?? 'application/json', ...this.#headers, ...(given && headers(given)), ...authorization }
+    const all: Record<string, string> = { accept: request.accept ?? 'application/json', ...this.#headers }
+    if (given) Object.assign(all, headers(given))
+    if (authorization) Object.assign(all, authorization)
     if (request.body !== undefined) all['content-type'] = request.contentType ?? 'application/json'
     if (request.options.idempotencyKey !== undefined) all['idempotency-key'] = idempotencyKey(request.options.idempotencyKey)
     return all
@@ -325,7 +321,8 @@ async function failure(response: Response): Promise<NamewharfError> {
 }
 
 function parse<T>(response: Response, body: string): T {
-  if (!/[/+]json\b/i.test(response.headers.get('content-type') ?? '')) throw unexpected(response)
+  const type = response.headers.get('content-type')
+  if (type !== 'application/json' && !/[/+]json\b/i.test(type ?? '')) throw unexpected(response)
   return decode<T>(body, response)
 }
 

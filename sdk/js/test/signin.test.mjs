@@ -137,6 +137,26 @@ describe('sign-in', () => {
     assert.equal(await masked(nw), false)
   })
 
+  it('a call stops at once although a refresh goes on', async () => {
+    const store = memoryStore()
+    await new Namewharf({ baseUrl: counting.url }).signIn({ openBrowser: allowed, store })
+    edit(store, { access_token: 'nw_at_ended' })
+    const nw = new Namewharf({ baseUrl: counting.url, batching: false })
+    await nw.signIn({ openBrowser: noBrowser, store })
+    const stop = new AbortController()
+    let release
+    rule = (request, _, pass) => {
+      if (request.path !== '/api/oauth/token') return pass()
+      release = pass
+      stop.abort()
+    }
+    const other = masked(nw)
+    assert.equal((await failure(nw.search(forSale, { signal: stop.signal }))).name, 'AbortError')
+    release()
+    assert.equal(await other, false)
+    counted()
+  })
+
   it('refuses answers that are not those of its request', async () => {
     const nw = new Namewharf({ baseUrl: demo.url })
     const cases = [
