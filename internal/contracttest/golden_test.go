@@ -118,12 +118,18 @@ func fetch(t *testing.T, h http.Handler, r *http.Request) []byte {
 
 func TestGoldenOpenAPI(t *testing.T) {
 	t.Parallel()
+	golden(t, "openapi.json", openAPI(t))
+}
+
+// openAPI is the document as it is served.
+func openAPI(t *testing.T) []byte {
+	t.Helper()
 	api := partnerAPI(t)
 	h := rest.New(rest.Config{
 		Middleware: newMiddleware(), Set: publicSet(), Partner: &rest.Partner{Set: api.Set(), Signatures: api},
 		Version: tools.APIVersion, MCP: "https://names.example/mcp",
 	})
-	golden(t, "openapi.json", fetch(t, h, httptest.NewRequest("GET", "/openapi.json", nil)))
+	return fetch(t, h, httptest.NewRequest("GET", "/openapi.json", nil))
 }
 
 // toolList is what a client of the older protocol gets, which is the same list without its cache hints.
@@ -160,11 +166,17 @@ func TestGoldenTools(t *testing.T) {
 
 func TestGoldenCatalogue(t *testing.T) {
 	t.Parallel()
+	golden(t, "catalogue.json", catalogue(t))
+}
+
+// catalogue is the list of batch operations as it is served, with the version of the contract.
+func catalogue(t *testing.T) []byte {
+	t.Helper()
 	answer, err := publicSet().Named("batch_catalogue").Call(t.Context(), []byte(`{}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "catalogue.json", []byte(`{"version":"`+tools.APIVersion+`","catalogue":`+string(answer.JSON)+`}`))
+	return []byte(`{"version":"` + tools.APIVersion + `","catalogue":` + string(answer.JSON) + `}`)
 }
 
 // The budget of the tool list in tokens (o200k_base, by an estimate that is proven against counts): names, descriptions and

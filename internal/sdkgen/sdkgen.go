@@ -1,7 +1,7 @@
 // Package sdkgen generates the types and the tables of operations of the SDKs from the OpenAPI document.
 //
 // [Load] reads the document into an [API], which no language shapes. One emitter a language, such as [TypeScript], turns
-// it into files. The test of this package writes them with -update and refuses stale ones.
+// it into files, which internal/contracttest compares with those of the SDKs.
 package sdkgen
 
 import (

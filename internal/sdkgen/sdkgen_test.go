@@ -1,61 +1,11 @@
 package sdkgen_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/namewharf/namewharf/internal/sdkgen"
 )
-
-var update = flag.Bool("update", false, "rewrite the generated files of the SDKs")
-
-var root = filepath.Join("..", "..")
-
-func load(t *testing.T) *sdkgen.API {
-	t.Helper()
-	api, err := sdkgen.Load(read(t, "docs/openapi.json"), read(t, "docs/catalogue.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return api
-}
-
-func read(t *testing.T, name string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// The generated files of the SDKs are those of docs/openapi.json.
-func TestGenerated(t *testing.T) {
-	t.Parallel()
-	api := load(t)
-	for folder, files := range map[string]map[string]string{
-		"sdk/js/src/generated": sdkgen.TypeScript(api),
-	} {
-		for name, want := range files {
-			file := filepath.Join(root, filepath.FromSlash(folder), name)
-			if *update {
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				continue
-			}
-			if got, err := os.ReadFile(file); err != nil || string(got) != want {
-				t.Errorf("%s/%s is not what docs/openapi.json says (%v): run go test ./internal/sdkgen -update", folder, name, err)
-			}
-		}
-	}
-}
 
 // What the document does not have today may be there tomorrow.
 func TestForms(t *testing.T) {

@@ -1,6 +1,6 @@
 // Every example of README.md runs, each as a program of its own in a directory where the package is installed.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,6 +8,10 @@ import { describe, it } from 'node:test'
 import { Namewharf, Partner, startDemo } from './support.mjs'
 
 const demo = await startDemo('-rate-limits', 'off') // the examples sell names
+
+// Referral needs a partner that is linked to an account, which is the operator's to do.
+const operator = (...args) => execFileSync(join(dirname(demo.program), 'operator'), [...args, '-data', demo.data], { encoding: 'utf8' })
+operator('partner', 'affiliate', '-partner', JSON.parse(operator('partner', 'list', '-json'))[0].partner_id, '-email', demo.email)
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const blocks = [...readme.matchAll(/<!-- run -->\n```js\n(.*?)```/gs)].map((match) => match[1])
@@ -34,7 +38,7 @@ const environment = {
 function program(text, ...args) {
   const file = join(folder, `${Math.random()}.mjs`)
   writeFileSync(file, text)
-  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env: environment })
+  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env: environment, timeout: 60_000 })
   child.output = ''
   child.errors = ''
   child.stdout.on('data', (chunk) => (child.output += chunk))

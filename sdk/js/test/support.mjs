@@ -16,14 +16,14 @@ export async function startDemo(...flags) {
   const program = process.env.SERVER ?? fileURLToPath(new URL('../../../bin/publicapi', import.meta.url))
   const server = spawn(program, ['-demo', '-addr', '127.0.0.1:0', ...flags], { stdio: ['ignore', 'pipe', 'ignore'] })
   process.on('exit', () => server.kill())
-  const demo = {}
+  const demo = { program }
   for await (const line of createInterface({ input: server.stdout })) {
     demo.url ??= line.match(/^listening on (http:\S+)$/)?.[1]
     const account = line.match(/ e-mail (\S+) +password (\S+)$/)
     if (account) Object.assign(demo, { person: new Person(account[1], account[2]), email: account[1], password: account[2] })
-    const credential = line.match(/ key (\S+) +secret (\S+)$/)
+    const credential = line.match(/ key (\S+) +secret (\S+)/)
     if (credential) Object.assign(demo, { keyId: credential[1], secret: credential[2] })
-    demo.data ??= line.match(/ -data (\S+)/)?.[1]
+    demo.data ??= line.match(/^ +store +-data (\S+)/)?.[1]
     if (demo.data) break
   }
   if (!demo.data) throw new Error(`${program} ended`)

@@ -78,6 +78,14 @@ export const marketListings: Operation = {
   list: { items: 'listings', cursor: 'cursor', next: 'page.next_cursor' },
 }
 
+/** Referral analytics. */
+export const partnerAnalytics: Operation = {
+  id: 'partner_analytics',
+  method: 'GET',
+  path: '/api/partner/v1/analytics',
+  read: true,
+}
+
 /** Ask whether a name can be bought. */
 export const partnerAvailability: Operation = {
   id: 'partner_availability',
@@ -85,6 +93,42 @@ export const partnerAvailability: Operation = {
   path: '/api/partner/v1/availability',
   read: true,
   required: ['domain'],
+}
+
+/** List brokerage cases. */
+export const partnerListCases: Operation = {
+  id: 'partner_list_cases',
+  method: 'GET',
+  path: '/api/partner/v1/brokerage',
+  read: true,
+  list: { items: 'cases', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Open a brokerage case. */
+export const partnerCreateCase: Operation = {
+  id: 'partner_create_case',
+  method: 'POST',
+  path: '/api/partner/v1/brokerage',
+  keyed: true,
+  body: true,
+  required: ['domain', 'tier', 'buyer_email', 'budget'],
+}
+
+/** Ask whether a name can be brokered. */
+export const partnerBrokerageEligibility: Operation = {
+  id: 'partner_brokerage_eligibility',
+  method: 'GET',
+  path: '/api/partner/v1/brokerage/eligibility',
+  read: true,
+  required: ['domain'],
+}
+
+/** Look at a brokerage case. */
+export const partnerGetCase: Operation = {
+  id: 'partner_get_case',
+  method: 'GET',
+  path: '/api/partner/v1/brokerage/{case_id}',
+  read: true,
 }
 
 /** Search names for sale. */
@@ -111,6 +155,42 @@ export const partnerListEvents: Operation = {
   path: '/api/partner/v1/events',
   read: true,
   list: { items: 'events', cursor: 'after_id', next: 'next_cursor' },
+}
+
+/** List tracked links. */
+export const partnerListLinks: Operation = {
+  id: 'partner_list_links',
+  method: 'GET',
+  path: '/api/partner/v1/links',
+  read: true,
+  list: { items: 'links', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Create a tracked link. */
+export const partnerCreateLink: Operation = {
+  id: 'partner_create_link',
+  method: 'POST',
+  path: '/api/partner/v1/links',
+  keyed: true,
+  body: true,
+  required: ['type'],
+}
+
+/** Count referral clicks. */
+export const partnerReferralClicks: Operation = {
+  id: 'partner_referral_clicks',
+  method: 'GET',
+  path: '/api/partner/v1/me/clicks',
+  read: true,
+}
+
+/** List referred sales. */
+export const partnerReferredSales: Operation = {
+  id: 'partner_referred_sales',
+  method: 'GET',
+  path: '/api/partner/v1/me/sales',
+  read: true,
+  list: { items: 'sales', cursor: 'cursor', next: 'page.next_cursor' },
 }
 
 /** List orders. */
@@ -166,6 +246,14 @@ export const partnerCreateRefund: Operation = {
   keyed: true,
   body: true,
   required: ['order_id'],
+}
+
+/** Play the operator of a case. */
+export const partnerPlayCase: Operation = {
+  id: 'partner_play_case',
+  method: 'POST',
+  path: '/api/partner/v1/sandbox/brokerage/{case_id}/{play}',
+  keyed: true,
 }
 
 /** Move the test clock. */

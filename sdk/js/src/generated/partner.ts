@@ -3,12 +3,22 @@ import type { CallOptions, Input, Operation } from '../operation.js'
 import type { Paged } from '../paging.js'
 import * as operations from './operations.js'
 import type {
+  Case,
   Delivery,
+  Link,
   Order,
   PartnerAdvanceClockAnswer,
   PartnerAdvanceClockInput,
+  PartnerAnalyticsAnswer,
+  PartnerAnalyticsInput,
   PartnerAvailabilityAnswer,
   PartnerAvailabilityInput,
+  PartnerBrokerageEligibilityAnswer,
+  PartnerBrokerageEligibilityInput,
+  PartnerCreateCaseAnswer,
+  PartnerCreateCaseInput,
+  PartnerCreateLinkAnswer,
+  PartnerCreateLinkInput,
   PartnerCreateOrderAnswer,
   PartnerCreateOrderInput,
   PartnerCreateQuoteAnswer,
@@ -17,24 +27,35 @@ import type {
   PartnerCreateRefundInput,
   PartnerDeleteWebhookAnswer,
   PartnerEvent,
+  PartnerGetCaseAnswer,
   PartnerGetDomainAnswer,
   PartnerGetOrderAnswer,
   PartnerGetWebhookAnswer,
+  PartnerListCasesAnswer,
+  PartnerListCasesInput,
   PartnerListDeliveriesAnswer,
   PartnerListDeliveriesInput,
   PartnerListEventsAnswer,
   PartnerListEventsInput,
+  PartnerListLinksAnswer,
+  PartnerListLinksInput,
   PartnerListOrdersAnswer,
   PartnerListOrdersInput,
+  PartnerPlayCaseAnswer,
   PartnerPlayOrderAnswer,
   PartnerPricingAnswer,
   PartnerPricingInput,
   PartnerPutWebhookAnswer,
   PartnerPutWebhookInput,
   PartnerRedeliverAnswer,
+  PartnerReferralClicksAnswer,
+  PartnerReferralClicksInput,
+  PartnerReferredSalesAnswer,
+  PartnerReferredSalesInput,
   PartnerSearchDomainsAnswer,
   PartnerSearchDomainsInput,
   PartnerTestWebhookAnswer,
+  Sale,
 } from './types.js'
 
 /** The partner operations; {@link Partner} sends and signs them. */
@@ -46,11 +67,60 @@ export abstract class PartnerOperations {
   protected abstract pages<T, Answer>(operation: Operation, path: string[], input?: Input, options?: CallOptions): Paged<T, Answer>
 
   /**
+   * Referral analytics. From clicks by checkouts to sales, in all and by day, over at most 400 days; the last 30
+   * when no window is given. Clicks count by whole days. Needs the scope `report`.
+   */
+  analytics(input?: PartnerAnalyticsInput, options?: CallOptions): Promise<PartnerAnalyticsAnswer> {
+    return this.send(operations.partnerAnalytics, [], input, options)
+  }
+
+  /**
    * Ask whether a name can be bought. Whether a name is for sale here, and its price. A name that is not listed is
    * not available, which is no error. Needs the scope `search`. A string in place of the input is its `domain`.
    */
   availability(input: PartnerAvailabilityInput | string, options?: CallOptions): Promise<PartnerAvailabilityAnswer> {
     return this.send(operations.partnerAvailability, [], input, options)
+  }
+
+  /**
+   * List brokerage cases. The partner's cases and what came of them, the newest first, by status and time of
+   * opening. The timeline and the progress link are in the single case. Needs the scope `report`. Await it for one
+   * page, or loop over all with `for await`.
+   */
+  listCases(input?: PartnerListCasesInput, options?: CallOptions): Paged<Case, PartnerListCasesAnswer> {
+    return this.pages(operations.partnerListCases, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listCases}: every one of them with `for await`. */
+  cases(input?: PartnerListCasesInput, options?: CallOptions): Paged<Case, PartnerListCasesAnswer> {
+    return this.listCases(input, options)
+  }
+
+  /**
+   * Open a brokerage case. Asks the service to acquire a domain that is not for sale here. The answer has a link
+   * to a page that shows the buyer the progress without a sign-in. A domain that is not eligible, or has an open
+   * case, is a conflict with the reasons in its details. Needs the scope `broker`.
+   */
+  createCase(input: PartnerCreateCaseInput, options?: CallOptions): Promise<PartnerCreateCaseAnswer> {
+    return this.send(operations.partnerCreateCase, [], input, options)
+  }
+
+  /**
+   * Ask whether a name can be brokered. Whether a case can be opened for a domain, and why not: active_site,
+   * open_case, listed, unregistered, or undetermined where registry or site do not answer clearly. In the sandbox
+   * names like active-acme.example, parked-acme.example and unregistered-acme.example are answered by rule. Needs
+   * the scope `broker`. A string in place of the input is its `domain`.
+   */
+  brokerageEligibility(input: PartnerBrokerageEligibilityInput | string, options?: CallOptions): Promise<PartnerBrokerageEligibilityAnswer> {
+    return this.send(operations.partnerBrokerageEligibility, [], input, options)
+  }
+
+  /**
+   * Look at a brokerage case. One of the partner's cases, with its timeline and the link to the buyer's page.
+   * Needs the scope `broker`.
+   */
+  getCase(caseId: string, options?: CallOptions): Promise<PartnerGetCaseAnswer> {
+    return this.send(operations.partnerGetCase, [caseId], {}, options)
   }
 
   /**
@@ -82,6 +152,46 @@ export abstract class PartnerOperations {
   /** The same as {@link PartnerOperations.listEvents}: every one of them with `for await`. */
   events(input?: PartnerListEventsInput, options?: CallOptions): Paged<PartnerEvent, PartnerListEventsAnswer> {
     return this.listEvents(input, options)
+  }
+
+  /**
+   * List tracked links. The partner's links, the newest first, with their clicks and sales. Needs the scope
+   * `refer`. Await it for one page, or loop over all with `for await`.
+   */
+  listLinks(input?: PartnerListLinksInput, options?: CallOptions): Paged<Link, PartnerListLinksAnswer> {
+    return this.pages(operations.partnerListLinks, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listLinks}: every one of them with `for await`. */
+  links(input?: PartnerListLinksInput, options?: CallOptions): Paged<Link, PartnerListLinksAnswer> {
+    return this.listLinks(input, options)
+  }
+
+  /**
+   * Create a tracked link. A link that leads to the home page, to a domain for sale or to a product, and counts
+   * who follows it. A checkout by the same browser within 30 days earns the partner its referral share. The
+   * partner must be linked to an affiliate account. Needs the scope `refer`. A string in place of the input is its
+   * `type`.
+   */
+  createLink(input: PartnerCreateLinkInput | string, options?: CallOptions): Promise<PartnerCreateLinkAnswer> {
+    return this.send(operations.partnerCreateLink, [], input, options)
+  }
+
+  /**
+   * Count referral clicks. The clicks on the partner's links, by day: once a visitor, link and day, without
+   * crawlers and prefetches. They appear within seconds. Needs the scope `report`.
+   */
+  referralClicks(input?: PartnerReferralClicksInput, options?: CallOptions): Promise<PartnerReferralClicksAnswer> {
+    return this.send(operations.partnerReferralClicks, [], input, options)
+  }
+
+  /**
+   * List referred sales. The sales by the partner's links, the newest first, with the share as it accrued and the
+   * buyer masked. What became of a share is in the commissions. Needs the scope `report`. Await it for one page,
+   * or loop over all with `for await`.
+   */
+  referredSales(input?: PartnerReferredSalesInput, options?: CallOptions): Paged<Sale, PartnerReferredSalesAnswer> {
+    return this.pages(operations.partnerReferredSales, [], input, options)
   }
 
   /**
@@ -135,6 +245,15 @@ export abstract class PartnerOperations {
    */
   createRefund(input: PartnerCreateRefundInput | string, options?: CallOptions): Promise<PartnerCreateRefundAnswer> {
     return this.send(operations.partnerCreateRefund, [], input, options)
+  }
+
+  /**
+   * Play the operator of a case. Does to a brokerage case in the sandbox what the operator does to a real one:
+   * advance takes it one state on, up to COMPLETED, and agrees on the budget as the price; close ends it without a
+   * deal. Needs the scope `broker`.
+   */
+  playCase(caseId: string, play: 'advance' | 'close', options?: CallOptions): Promise<PartnerPlayCaseAnswer> {
+    return this.send(operations.partnerPlayCase, [caseId, play], {}, options)
   }
 
   /**

@@ -68,6 +68,38 @@ export interface Buyer {
   country?: string
 }
 
+export interface ByDay {
+  /** in UTC */
+  date: string
+  clicks: number
+  unique: number
+}
+
+export interface Case {
+  case_id: string
+  domain: string
+  tier: 'managed' | 'self_serve'
+  status: 'OPEN' | 'CONTACTED' | 'NEGOTIATING' | 'AGREED' | 'COMPLETED' | 'CLOSED'
+  /** what the buyer is ready to pay, in minor units */
+  budget: number
+  currency: string
+  /** what was agreed with the owner */
+  price_cents?: number
+  /** the partner's share of a completed case */
+  partner_share_cents?: number
+  /** the buyer's page; whoever has the link sees it */
+  progress_url?: string
+  created_at: string
+  updated_at: string
+  timeline?: CaseTimeline[]
+}
+
+export interface CaseTimeline {
+  at: string
+  status: 'OPEN' | 'CONTACTED' | 'NEGOTIATING' | 'AGREED' | 'COMPLETED' | 'CLOSED'
+  note?: string
+}
+
 export interface CheckDomainsAnswer {
   results: Result[]
   prices_masked: boolean
@@ -133,6 +165,26 @@ export interface Lifecycle {
   renew_grace_days?: number
   redemption_days?: number
   pending_delete_days?: number
+}
+
+export interface Link {
+  link_id: string
+  type: 'generic' | 'domain' | 'product'
+  domain?: string
+  product?: 'search' | 'market' | 'brokerage' | 'api'
+  label?: string
+  url: string
+  created_at: string
+  /** once a visitor and day */
+  clicks: number
+  /** sum of the visitors of each day */
+  unique_visitors: number
+  /** sales by the link, whatever became of them */
+  conversions: number
+  /** sum of the sales in the currency */
+  sales_cents: number
+  /** that of most of its sales; USD before the first one */
+  currency: string
 }
 
 export interface ListDomainsAnswer {
@@ -230,12 +282,70 @@ export interface PartnerAdvanceClockAnswer {
   ahead_seconds: number
 }
 
+export interface PartnerAnalyticsAnswer {
+  clicks: number
+  /** sum of the visitors of each day */
+  unique_visitors: number
+  /** in which a referred browser began to pay */
+  checkouts: number
+  sales: number
+  /** sales for each click, rounded to four digits; 0 without clicks */
+  conversion_rate: number
+  totals: Total[]
+  /** every day of the window */
+  by_day: PartnerAnalyticsByDay[]
+}
+
+export interface PartnerAnalyticsByDay {
+  /** in UTC */
+  date: string
+  clicks: number
+  checkouts: number
+  sales: number
+}
+
 export interface PartnerAvailabilityAnswer {
   domain: string
   available: boolean
   /** where it is available */
   price_cents?: number
   currency?: string
+}
+
+export interface PartnerBrokerageEligibilityAnswer {
+  domain: string
+  eligible: boolean
+  /** why not; empty where it is eligible */
+  reasons: ('active_site' | 'open_case' | 'listed' | 'unregistered' | 'undetermined')[]
+}
+
+export interface PartnerCreateCaseAnswer {
+  case_id: string
+  domain: string
+  tier: 'managed' | 'self_serve'
+  status: 'OPEN' | 'CONTACTED' | 'NEGOTIATING' | 'AGREED' | 'COMPLETED' | 'CLOSED'
+  /** what the buyer is ready to pay, in minor units */
+  budget: number
+  currency: string
+  /** what was agreed with the owner */
+  price_cents?: number
+  /** the partner's share of a completed case */
+  partner_share_cents?: number
+  /** the buyer's page; whoever has the link sees it */
+  progress_url?: string
+  created_at: string
+  updated_at: string
+  timeline?: CaseTimeline[]
+}
+
+export interface PartnerCreateLinkAnswer {
+  link_id: string
+  type: 'generic' | 'domain' | 'product'
+  domain?: string
+  product?: 'search' | 'market' | 'brokerage' | 'api'
+  label?: string
+  url: string
+  created_at: string
 }
 
 export interface PartnerCreateOrderAnswer {
@@ -280,6 +390,25 @@ export interface PartnerDeleteWebhookAnswer {
   created_at: string
 }
 
+export interface PartnerGetCaseAnswer {
+  case_id: string
+  domain: string
+  tier: 'managed' | 'self_serve'
+  status: 'OPEN' | 'CONTACTED' | 'NEGOTIATING' | 'AGREED' | 'COMPLETED' | 'CLOSED'
+  /** what the buyer is ready to pay, in minor units */
+  budget: number
+  currency: string
+  /** what was agreed with the owner */
+  price_cents?: number
+  /** the partner's share of a completed case */
+  partner_share_cents?: number
+  /** the buyer's page; whoever has the link sees it */
+  progress_url?: string
+  created_at: string
+  updated_at: string
+  timeline?: CaseTimeline[]
+}
+
 export interface PartnerGetDomainAnswer {
   domain: string
   unicode: string
@@ -316,6 +445,11 @@ export interface PartnerGetWebhookAnswer {
   created_at: string
 }
 
+export interface PartnerListCasesAnswer {
+  cases: Case[]
+  page: PartnerListOrdersPage
+}
+
 export interface PartnerListDeliveriesAnswer {
   deliveries: Delivery[]
   page: PartnerListOrdersPage
@@ -327,6 +461,11 @@ export interface PartnerListEventsAnswer {
   next_cursor: string | null
 }
 
+export interface PartnerListLinksAnswer {
+  links: Link[]
+  page: PartnerListOrdersPage
+}
+
 export interface PartnerListOrdersAnswer {
   orders: Order[]
   page: PartnerListOrdersPage
@@ -335,6 +474,25 @@ export interface PartnerListOrdersAnswer {
 export interface PartnerListOrdersPage {
   /** cursor of the next page; null at the end */
   next_cursor: string | null
+}
+
+export interface PartnerPlayCaseAnswer {
+  case_id: string
+  domain: string
+  tier: 'managed' | 'self_serve'
+  status: 'OPEN' | 'CONTACTED' | 'NEGOTIATING' | 'AGREED' | 'COMPLETED' | 'CLOSED'
+  /** what the buyer is ready to pay, in minor units */
+  budget: number
+  currency: string
+  /** what was agreed with the owner */
+  price_cents?: number
+  /** the partner's share of a completed case */
+  partner_share_cents?: number
+  /** the buyer's page; whoever has the link sees it */
+  progress_url?: string
+  created_at: string
+  updated_at: string
+  timeline?: CaseTimeline[]
 }
 
 export interface PartnerPlayOrderAnswer {
@@ -377,6 +535,19 @@ export interface PartnerRedeliverAnswer {
   status: string
   attempts: Attempt[]
   next_try_at?: string
+}
+
+export interface PartnerReferralClicksAnswer {
+  /** once a visitor, link and day */
+  total: number
+  /** sum of the visitors of each day */
+  unique: number
+  by_day: ByDay[]
+}
+
+export interface PartnerReferredSalesAnswer {
+  sales: Sale[]
+  page: PartnerListOrdersPage
 }
 
 export interface PartnerSearchDomainsAnswer {
@@ -470,6 +641,19 @@ export interface ResultError {
   retry_after_s?: number
 }
 
+export interface Sale {
+  /** of the order */
+  public_id: string
+  /** masked */
+  buyer: string
+  domain: string
+  amount_cents: number
+  /** the partner's share as it accrued */
+  commission_cents: number
+  currency: string
+  at: string
+}
+
 export interface SearchDomainAnswer {
   query: string
   label: string
@@ -543,6 +727,14 @@ export interface TldRegistrationPriceAnswer {
   term_years: number
   /** the day of the price */
   as_of: string
+}
+
+export interface Total {
+  currency: string
+  /** what buyers paid */
+  gmv_cents: number
+  /** the partner's shares */
+  commission_cents: number
 }
 
 export interface Transfer {
@@ -681,8 +873,49 @@ export interface MarketListingsInput {
   offset?: number
 }
 
+/** Input of `Partner.analytics`. */
+export interface PartnerAnalyticsInput {
+  /** from this date or time on */
+  from?: string
+  /** before this date or time */
+  to?: string
+}
+
 /** Input of `Partner.availability`. */
 export interface PartnerAvailabilityInput {
+  /** the domain name */
+  domain: string
+}
+
+/** Input of `Partner.listCases`. */
+export interface PartnerListCasesInput {
+  status?: 'OPEN' | 'CONTACTED' | 'NEGOTIATING' | 'AGREED' | 'COMPLETED' | 'CLOSED'
+  /** opened at this date or time or later */
+  from?: string
+  /** opened before this date or time */
+  to?: string
+  /** cases a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
+}
+
+/** Input of `Partner.createCase`. */
+export interface PartnerCreateCaseInput {
+  /** the domain that the buyer wants */
+  domain: string
+  /** managed: the service negotiates; self_serve: the buyer may also make offers on the progress page */
+  tier: 'managed' | 'self_serve'
+  /** address of the buyer; neither the owner nor the progress page shows it */
+  buyerEmail: string
+  /** what the buyer is ready to pay, in cents */
+  budget: number
+  /** ISO 4217 code; USD when left out */
+  currency?: string
+}
+
+/** Input of `Partner.brokerageEligibility`. */
+export interface PartnerBrokerageEligibilityInput {
   /** the domain name */
   domain: string
 }
@@ -699,6 +932,46 @@ export interface PartnerListEventsInput {
   afterId?: string
   /** events a page; 50 when left out */
   limit?: number
+}
+
+/** Input of `Partner.listLinks`. */
+export interface PartnerListLinksInput {
+  /** links a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
+}
+
+/** Input of `Partner.createLink`. */
+export interface PartnerCreateLinkInput {
+  /** where it leads: to the home page, to a domain for sale, or to a product */
+  type: 'generic' | 'domain' | 'product'
+  /** of a link of type domain */
+  domain?: string
+  /** of a link of type product */
+  product?: 'search' | 'market' | 'brokerage' | 'api'
+  /** the partner's own name for it */
+  label?: string
+}
+
+/** Input of `Partner.referralClicks`. */
+export interface PartnerReferralClicksInput {
+  /** from this date or time on */
+  from?: string
+  /** before this date or time */
+  to?: string
+}
+
+/** Input of `Partner.referredSales`. */
+export interface PartnerReferredSalesInput {
+  /** sold at this date or time or later */
+  from?: string
+  /** sold before this date or time */
+  to?: string
+  /** sales a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
 }
 
 /** Input of `Partner.listOrders`. */
