@@ -23,7 +23,8 @@ func TestSDKsAreGenerated(t *testing.T) {
 	t.Parallel()
 	api := sdkAPI(t)
 	for folder, files := range map[string]map[string]string{
-		"sdk/js/src/generated": sdkgen.TypeScript(api),
+		"sdk/js/src/generated":     sdkgen.TypeScript(api),
+		"sdk/python/src/namewharf": sdkgen.Python(api),
 	} {
 		for name, want := range files {
 			file := filepath.Join("..", "..", filepath.FromSlash(folder), name)

@@ -1,6 +1,7 @@
 package sdkgen_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := sdkgen.TypeScript(api)
+	maps.Copy(files, sdkgen.Python(api))
 	for name, lines := range map[string][]string{
 		"types.ts": {
 			"  one: 'a' | 'b' | 3\n", "  none: string | null\n", "  either: string | Event2[]\n", "  both: Left & Right\n",
@@ -30,11 +32,35 @@ func TestForms(t *testing.T) {
 			"  things(input?: PartnerListThingsInput, options?: CallOptions): Paged<Left, PartnerListThingsAnswer> {\n    return this.listThings(input, options)\n",
 			"  removeThing(thingId: string, options?: CallOptions): Promise<PartnerEvent> {\n    return this.send(operations.partnerRemoveThing, [thingId], {}, options)\n",
 		},
+		"types.py": {
+			"    one: Literal[\"a\", \"b\", 3]\n", "    none: Union[str, None]\n", "    either: Union[str, List[Event2]]\n", "    both: Dict[str, Any]\n",
+			"    counts: Dict[str, int]\n", "    free: Dict[str, Any]\n", "_AnswerOther = TypedDict(\"_AnswerOther\", {\"odd-name\": \"bool\"}, total=False)\n",
+			"    fixed: Literal[\"x\"]\n", "    mixed: List[Union[str, None]]\n", "    inline: Dict[str, Any]\n", "    anything: Any\n", "class PartnerEvent(TypedDict):\n",
+			"class Left(TypedDict, total=False):\n    left_side: str\n",
+		},
+		"_generated/operations.py": {
+			"    batch=True,\n", "    query=(\"dry_run\",),\n", "    listed=Listed(\"items\", \"cursor\", \"page.next_cursor\"),\n",
+		},
+		"_generated/partner.py": {
+			"    def list_things(self, *, cursor: Optional[str] = None,", " -> Pages[types.Left, types.PartnerListThingsAnswer]:\n",
+			"    def things(self, *, cursor: Optional[str] = None,", "        return self.list_things(cursor=cursor, timeout=timeout,",
+			"    def remove_thing(self, thing_id: str, *,", "self._send(operations.partner_remove_thing, (thing_id,), {}, (timeout, None, idempotency_key, headers))\n",
+		},
+		"_generated/async_partner.py": {"    async def remove_thing(self, thing_id: str, *,", "await self._send(", "    def things(", " -> AsyncPages["},
 	} {
 		for _, line := range lines {
 			if !strings.Contains(files[name], line) {
 				t.Errorf("%s has no %q:\n%s", name, line, files[name])
 			}
+		}
+	}
+}
+
+func TestSnake(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"priceCents": "price_cents", "from": "from_", "yield": "yield_", "after_id": "after_id", "odd-name": "odd_name"} {
+		if got := sdkgen.Snake(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
 }
