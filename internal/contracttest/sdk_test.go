@@ -3,6 +3,7 @@ package contracttest
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -46,13 +47,28 @@ func TestSDKsAreGenerated(t *testing.T) {
 // others are written by hand.
 func TestSDKsCoverEveryOperation(t *testing.T) {
 	t.Parallel()
-	source, readme := readFile(t, "sdk/js/src/namewharf.ts"), readFile(t, "sdk/js/README.md")
+	const js, python = "sdk/js/src/namewharf.ts", "sdk/python/src/namewharf/"
+	core := readFile(t, python+"_core.py") // what the Python clients share
+	sources := map[string]string{
+		js: readFile(t, js), python + "_client.py": core + readFile(t, python+"_client.py"), python + "_async_client.py": core + readFile(t, python+"_async_client.py"),
+	}
+	readmes := map[string]string{"sdk/js": readFile(t, "sdk/js/README.md"), "sdk/python": readFile(t, "sdk/python/README.md")}
 	for _, o := range sdkAPI(t).Operations {
-		switch method := sdkgen.Camel(strings.TrimPrefix(o.ID, "partner_")); {
-		case !o.Partner && !strings.Contains(source, "operations."+sdkgen.Camel(o.ID)+","):
-			t.Errorf("sdk/js/src/namewharf.ts: no method sends operations.%s: write one, with an example in sdk/js/README.md", sdkgen.Camel(o.ID))
-		case o.Partner && !strings.Contains(readme, "await partner."+method+"("):
-			t.Errorf("sdk/js/README.md: the examples of the partner API do not call partner.%s(): add a line", method)
+		names := map[string]string{"sdk/js": sdkgen.Camel(o.ID), "sdk/python": o.ID}
+		if !o.Partner {
+			for file, source := range sources {
+				sdk := file[:strings.Index(file, "/src/")]
+				if !regexp.MustCompile(`\boperations\.` + names[sdk] + `\b`).MatchString(source) {
+					t.Errorf("%s: no method sends operations.%s: write one, with an example in %s/README.md", file, names[sdk], sdk)
+				}
+			}
+			continue
+		}
+		method := strings.TrimPrefix(o.ID, "partner_")
+		for sdk, call := range map[string]string{"sdk/js": "await partner." + sdkgen.Camel(method) + "(", "sdk/python": "partner." + method + "("} {
+			if !strings.Contains(readmes[sdk], call) {
+				t.Errorf("%s/README.md: the examples of the partner API do not have %s…): add a line", sdk, call)
+			}
 		}
 	}
 }
