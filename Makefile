@@ -47,6 +47,7 @@ bench: ## the benchmarks behind the figures in docs/speed.md
 golden: ## rewrite golden files, generated pages and the diagram after an intended change
 	go test $$(git grep -l '"update"' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 	@if command -v npm >/dev/null; then ./internal/ci/sdkjs docs; fi
+	@if command -v python3 >/dev/null; then ./internal/ci/sdkpy docs; fi
 
 pictures: ## take the pictures of docs/pages.md and of the MCP app again, with chromium
 	go test ./serve/pages -run TestInABrowser -pictures
@@ -56,4 +57,4 @@ man: ## write the manual pages of operator into dist/man
 	go run -tags man ./cmd/operator man dist/man
 
 clean: ## remove what was built
-	rm -rf bin dist node_modules sdk/js/dist
+	rm -rf bin dist node_modules sdk/js/dist sdk/python/dist sdk/python/build
