@@ -296,11 +296,12 @@ export function decode<T>(data: string, response?: Response): T {
 export function described(error: Partial<Record<string, unknown>>, fields: { status?: number; requestId?: string; retryAfter?: number }): NamewharfError {
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
   const canonical = text(error.canonical_string)
+  const seconds = error.retry_after_s
   return new NamewharfError(text(error.code) ?? 'http_error', text(error.message) ?? `the server answered ${fields.status}`, {
     ...fields,
     requestId: text(error.request_id) ?? fields.requestId,
     details: Array.isArray(error.details) ? error.details : undefined,
-    retryAfter: fields.retryAfter ?? (typeof error.retry_after_s === 'number' ? error.retry_after_s : undefined),
+    retryAfter: fields.retryAfter ?? (typeof seconds === 'number' && seconds >= 0 ? seconds : undefined),
     hint: text(error.hint) ?? (canonical && `The server expected this to be signed:\n${canonical}`) ?? (error.code === 'authentication_required' ? 'Sign in with signIn(), or give a token.' : undefined),
   })
 }

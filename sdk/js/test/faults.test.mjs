@@ -79,6 +79,20 @@ describe('faults', { concurrency: 12 }, () => {
     await new Namewharf({ baseUrl: server.url }).price('com')
   })
 
+  it('retry_after_s of a body counts if it is a number of seconds', async () => {
+    for (const seconds of ['-5', '-1e999', 'NaN', 'true', '"9"', 'null', '[]']) {
+      const body = `{"error":{"code":"rate_limited","message":"wait","retry_after_s":${seconds}}}`
+      const wrong = (response) => response.writeHead(429, { 'content-type': 'application/json' }).end(body)
+      const never = await front((_, response) => wrong(response))
+      assert.equal((await failure(new Namewharf({ baseUrl: never.url, retries: 0 }).price('com'))).retryAfter, undefined, seconds)
+      const server = await front((_, response, __, number) => (number === 1 ? wrong(response) : json(response, 200, price)))
+      assert.deepEqual(await new Namewharf({ ...quick, baseUrl: server.url }).price('com'), price, seconds)
+    }
+    const endless = await front((_, response) => response.writeHead(429, { 'content-type': 'application/json' }).end('{"error":{"retry_after_s":1e999}}'))
+    assert.equal((await failure(new Namewharf({ baseUrl: endless.url }).price('com'))).retryAfter, Infinity)
+    assert.equal(endless.seen.length, 1)
+  })
+
   const final = {
     'junk instead of JSON': [(_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"tld": nope'), 'invalid_response'],
     'an empty answer': [(_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(), 'invalid_response'],
