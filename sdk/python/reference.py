@@ -11,7 +11,7 @@ source = os.path.join(here, "src/namewharf")
 # The classes in the order of the page, with the modules that define them.
 PUBLIC = [
     ("Clients", [("_client", "Namewharf"), ("_async_client", "AsyncNamewharf"), ("_partner", "Partner"), ("_partner", "AsyncPartner")]),
-    ("Batches", [("_client", "Batch"), ("_client", "Deferred")]),
+    ("Batches", [("_batch", "Batch"), ("_batch", "Deferred")]),
     ("Lists", [("_paging", "Pages"), ("_paging", "Page"), ("_paging", "AsyncPages"), ("_paging", "AsyncPage")]),
     ("Signing in", [("_signin", "Session"), ("_signin", "AsyncSession"), ("store", "FileStore"), ("store", "TokenStore")]),
     ("Errors", [("errors", "NamewharfError"), ("errors", "ConnectionError"), ("errors", "TimeoutError")]),

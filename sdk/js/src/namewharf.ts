@@ -4,10 +4,10 @@ import { NamewharfError, refuse } from './errors.js'
 import * as operations from './generated/operations.js'
 import type { BatchOperation } from './generated/operations.js'
 import type {
-  AddDomainAnswer, BatchCatalogueAnswer, BatchLookupAnswer, BatchLookupResult, BulkDomainsAnswer, BulkDomainsInput, CheckDomainsAnswer, Domain,
-  ListDomainsAnswer, ListDomainsInput, ListTldsAnswer, ListTldsInput, MarketListingsAnswer, MarketListingsInput, MarketListingsListing, Result,
-  ResultError, SearchDomainAnswer, SearchDomainInput, Tld, TldMetadataAnswer, TldRegistrationPriceAnswer, TldRegistrationPriceInput,
-  WhoisLookupAnswer, WhoisLookupInput,
+  AddDomainAnswer, BatchCatalogueAnswer, BatchLookupAnswer, BatchLookupResult, BulkDomainsAnswer, BulkDomainsInput, CheckDomainsAnswer,
+  CompareTldPricesAnswer, Domain, ListDomainsAnswer, ListDomainsInput, ListTldsAnswer, ListTldsInput, MarketListingsAnswer, MarketListingsInput,
+  MarketListingsListing, Result, ResultError, SearchDomainAnswer, SearchDomainInput, SuggestDomainsAnswer, SuggestDomainsInput, Suggestion, Tld,
+  TldMetadataAnswer, TldRegistrationPriceAnswer, TldRegistrationPriceInput, WhoisLookupAnswer, WhoisLookupInput,
 } from './generated/types.js'
 import { prepare, split, type CallOptions, type Operation, type Prepared } from './operation.js'
 import { Paged, type Page } from './paging.js'
@@ -96,6 +96,19 @@ export class Namewharf {
     for (const part of parts(names(domains), checkSize)) yield* this.#stream<Result>(operations.checkDomains, { ...input, domains: part })
   }
 
+  /**
+   * Makes names for an idea, and answers with those that are free or for sale here. `q` is a phrase, a label or a
+   * domain. Only the status `available` is certain.
+   */
+  suggest(q: string, input?: Omit<SuggestDomainsInput, 'q'> & CallOptions): Promise<SuggestDomainsAnswer> {
+    return this.#call(operations.suggestDomains, [], { ...input, q })
+  }
+
+  /** Suggests as {@link Namewharf.suggest} does, and yields each suggestion as soon as it is known. */
+  async *suggestStream(q: string, input?: Omit<SuggestDomainsInput, 'q'> & CallOptions): AsyncGenerator<Suggestion, void, undefined> {
+    yield* this.#stream<Suggestion>(operations.suggestDomains, { ...input, q })
+  }
+
   /** Registrar, dates, status codes and nameservers of a domain. A free name has `registered: false`. */
   whois(domain: string, input?: Omit<WhoisLookupInput, 'domain'> & CallOptions): Promise<WhoisLookupAnswer> {
     return this.#call(operations.whoisLookup, [], { ...input, domain })
@@ -104,6 +117,11 @@ export class Namewharf {
   /** What it costs to register, renew, transfer or restore a name under a TLD: `register` when left out. */
   price(tld: string, op?: TldRegistrationPriceInput['op'], input?: CallOptions): Promise<TldRegistrationPriceAnswer> {
     return this.#call(operations.tldRegistrationPrice, [], { ...input, tld, op })
+  }
+
+  /** What a name costs under at most 30 TLDs over some years (one when left out), renewals included, the cheapest first. */
+  compare(tlds: Iterable<string>, years?: number, input?: CallOptions): Promise<CompareTldPricesAnswer> {
+    return this.#call(operations.compareTldPrices, [], { ...input, tlds: names(tlds, 'tlds'), years })
   }
 
   /** Who may register under a TLD and how. Facts that the service does not know are listed in `unknown`. */
@@ -121,7 +139,7 @@ export class Namewharf {
     return this.tlds(input, options)
   }
 
-  /** Names that their owners sell here, the newest first or by words. */
+  /** Names that their owners sell here: the newest first, or with `q` those that fit it best. */
   listings(input?: MarketListingsInput & CallOptions, options?: CallOptions): Paged<MarketListingsListing, MarketListingsAnswer> {
     return this.#pages(operations.marketListings, input, options)
   }
@@ -261,11 +279,11 @@ function parts<T>(all: T[], size: number): T[][] {
   return out
 }
 
-function names(domains: Iterable<string>): string[] {
-  if (typeof domains === 'string' || typeof domains?.[Symbol.iterator] !== 'function') throw refuse('domains', 'must be a list of names')
+function names(domains: Iterable<string>, field = 'domains'): string[] {
+  if (typeof domains === 'string' || typeof domains?.[Symbol.iterator] !== 'function') throw refuse(field, 'must be a list of names')
   const all = [...domains]
   const wrong = all.findIndex((name) => typeof name !== 'string' || name === '')
-  if (wrong >= 0) throw refuse(`domains[${wrong}]`, 'must be a text that is not empty')
+  if (wrong >= 0) throw refuse(`${field}[${wrong}]`, 'must be a text that is not empty')
   return all
 }
 

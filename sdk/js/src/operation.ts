@@ -85,7 +85,7 @@ export function prepare(operation: Operation, path: unknown[], input: Input = {}
   let query = ''
   for (const [name, value] of Object.entries(given)) {
     if (operation.body && !operation.query?.includes(name)) rest[name] = value
-    else for (const one of Array.isArray(value) ? value : [value]) query += `${query ? '&' : '?'}${encode(name)}=${encode(String(one))}`
+    else query += `${query ? '&' : '?'}${encode(name)}=${encode(String(value))}` // of a list a,b,c
   }
   return { target: resource + query, params, ...(operation.body && { body: json(rest) }) }
 }

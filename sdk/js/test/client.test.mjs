@@ -17,6 +17,29 @@ describe('public client', () => {
     assert((await nw.batchCatalogue()).operations.length >= 5)
   })
 
+  it('suggests names', async () => {
+    const input = { tlds: ['com'], limit: 3, maxLength: 12, styles: ['short', 'compound'] }
+    const { suggestions } = await nw.suggest('coffee shop in Berlin', input)
+    assert(suggestions.length >= 3 && suggestions.every((s) => s.tld === 'com' && s.label.length <= 12 && input.styles.includes(s.style)))
+    const streamed = await collect(nw.suggestStream('coffee shop in Berlin', input))
+    assert.deepEqual(streamed.map((s) => s.domain).sort(), suggestions.map((s) => s.domain).sort())
+    assert.equal((await collect(nw.suggestStream('coffee shop'), 1)).length, 1)
+    assert.equal((await failure(nw.suggest('coffee', { limit: 99 }))).details[0].field, 'limit')
+    assert.equal((await failure(collect(nw.suggestStream('coffee', { styles: ['nothing'] })))).code, 'validation_error')
+  })
+
+  it('compares TLDs, in one parameter', async () => {
+    const server = await front((_, __, pass) => pass())
+    const client = new Namewharf({ baseUrl: server.url })
+    const { results, years, unknown } = await client.compare(new Set(['com', 'net', 'nosuchsuffix']), 5)
+    assert.deepEqual([results.map((r) => r.tld), years, unknown], [['com', 'net'], 5, ['nosuchsuffix']])
+    assert.equal(server.seen[0].url, '/api/pricing/compare?tlds=com%2Cnet%2Cnosuchsuffix&years=5')
+    assert.equal((await client.compare(['com'])).years, 1)
+    assert.equal((await failure(client.compare(['com'], 11))).details[0].field, 'years')
+    assert.equal((await failure(client.compare([]))).code, 'validation_error')
+    assert((await client.listingsPage({ q: 'coffee', sort: 'relevance' })).items.length > 0)
+  })
+
   it('streams results, and stops when the loop does', async () => {
     const all = await collect(nw.searchStream('brewhaven', { tlds: ['com', 'net', 'org'] }))
     assert.deepEqual(all.map((r) => r.tld).sort(), ['com', 'net', 'org'])
@@ -75,6 +98,7 @@ describe('public client', () => {
     for (const [call, field] of [
       [() => silent.search(''), 'q'], [() => silent.whois(), 'domain'], [() => silent.tld('..'), 'tld'], [() => silent.tld(''), 'tld'],
       [() => silent.check('a.com'), 'domains'], [() => silent.check(['a.com', 3]), 'domains[1]'], [() => silent.check(), 'domains'],
+      [() => silent.suggest(''), 'q'], [() => collect(silent.suggestStream('')), 'q'], [() => silent.compare('com'), 'tlds'], [() => silent.compare(['com', '']), 'tlds[1]'],
       [() => silent.batch([{}]), 'operations[0].op'], [() => silent.addDomain(), 'domain'], [() => silent.bulk('list', 'a.com'), 'domains'],
       [() => silent.price('com', 'renew', { timeoutMs: -1 }), 'timeoutMs'], [() => silent.price('com', 'renew', { token: 'a\nb' }), 'token'],
       [() => silent.price('com', 'renew', { headers: { 'x-a': 'secret\n' } }), 'headers'], [() => silent.addDomain('a.com', { idempotencyKey: '' }), 'idempotencyKey'],
@@ -125,6 +149,10 @@ describe('batching by itself', () => {
     const nw = new Namewharf({ baseUrl: server.url })
     await Promise.all([nw.price('com'), nw.price('net'), nw.tld('de'), nw.whois('cobaltpine.com')])
     assert.deepEqual(server.seen.map((r) => `${r.method} ${r.path}`), ['POST /api/batch'])
+    server.seen.length = 0
+    const [compared, suggested] = await Promise.all([nw.compare(['com', 'net'], 2), nw.suggest('coffee', { maxLength: 9 })])
+    assert.deepEqual(server.seen.map((r) => r.path), ['/api/batch'])
+    assert(compared.results.length === 2 && compared.years === 2 && suggested.suggestions.every((s) => s.label.length <= 9))
     server.seen.length = 0
     await nw.price('com')
     assert.deepEqual(server.seen.map((r) => `${r.method} ${r.url}`), ['GET /api/pricing/tld?tld=com'])

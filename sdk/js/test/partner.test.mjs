@@ -53,6 +53,22 @@ describe('partner', () => {
     assert.deepEqual(await collect(partner.events({ afterId: events[0].id, limit: 1 })), events.slice(1))
     assert.equal((await partner.listEvents({ limit: 1 })).nextCursor, events[0].id)
     assert((await partner.advanceClock({ advanceSeconds: 1 })).now)
+
+    const sales = await partner.listTransactions({ paymentModel: 'partner_collected', limit: 1 })
+    assert.equal(sales.items.length, 1)
+    assert(sales.totals[0].count >= 2)
+    assert((await collect(partner.transactions({ limit: 1 }))).length >= 2)
+    assert.deepEqual([(await partner.listSettlements()).items, await collect(partner.settlements()), (await partner.listPayouts()).items], [[], [], []])
+    assert.equal((await failure(partner.getSettlement('stl_nothing'))).code, 'not_found')
+  })
+
+  it('sends a buyer to the checkout', async () => {
+    const input = { domain: 'brewroast.example', returnUrl: 'https://partner.example/thanks', cancelUrl: 'https://partner.example/cart', externalRef: 'cart-1' }
+    const session = await partner.createCheckout(input, { idempotencyKey: 'cart-1' })
+    assert.deepEqual(await partner.createCheckout(input, { idempotencyKey: 'cart-1' }), session)
+    assert(session.checkout_url.startsWith(`${demo.url}/checkout`))
+    assert.equal((await partner.getCheckout(session.session_id)).status, 'open')
+    assert.equal((await failure(partner.createCheckout({ domain: 'brewroast.example' }))).details[0].field, 'returnUrl')
   })
 
   it('sends any other request', async () => {

@@ -11,7 +11,14 @@ const demo = await startDemo('-rate-limits', 'off') // the examples sell names
 
 // Referral needs a partner that is linked to an account, which is the operator's to do.
 const operator = (...args) => execFileSync(join(dirname(demo.program), 'operator'), [...args, '-data', demo.data], { encoding: 'utf8' })
-operator('partner', 'affiliate', '-partner', JSON.parse(operator('partner', 'list', '-json'))[0].partner_id, '-email', demo.email)
+const id = JSON.parse(operator('partner', 'list', '-json'))[0].partner_id
+operator('partner', 'affiliate', '-partner', id, '-email', demo.email)
+
+// There is a statement once a month with a transferred name is settled.
+const seller = new Partner({ baseUrl: demo.url, keyId: demo.keyId, secret: demo.secret })
+const sold = await seller.createOrder({ quoteId: (await seller.createQuote('amberbay.example')).quote_id })
+for (const _ of ['started', 'completed']) await seller.playOrder(sold.public_id, 'advance')
+operator('settlement', 'run', '-period', new Date().toISOString().slice(0, 7), '-env', 'sandbox', '-partner', id, '-force')
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const blocks = [...readme.matchAll(/<!-- run -->\n```js\n(.*?)```/gs)].map((match) => match[1])
@@ -75,6 +82,7 @@ describe('README.md', () => {
       assert.equal(code, 0, errors)
       assert.equal(errors, '')
       if (block.includes('console.log') && !block.includes('before[tld]')) assert.notEqual(out, '')
+      if (block.includes('partner.settlements(')) assert.match(out, /^12665 1$/m, 'the statement of 149.00 USD less 15 %')
       if (block.includes('checked.csv')) assert.equal(readFileSync(join(folder, 'checked.csv'), 'utf8'), 'brewhaven.com,registered\ncobaltpine.com,registered\n')
     })
   }

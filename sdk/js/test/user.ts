@@ -1,6 +1,6 @@
 // A user's program, compiled with tsc --strict against the installed package.
 import { Namewharf, Partner, NamewharfError, ConnectionError, fileStore } from 'namewharf'
-import type { BatchResult, CallOptions, NamewharfOptions, Page, Result, Session, TokenStore, MarketListingsListing, MarketListingsAnswer, PartnerEvent } from 'namewharf'
+import type { BatchResult, CallOptions, NamewharfOptions, Page, Result, Session, Suggestion, TokenStore, MarketListingsListing, MarketListingsAnswer, PartnerEvent } from 'namewharf'
 
 const store: TokenStore = { load: () => undefined, save: async (value: string) => void value, clear: () => {} }
 const options: NamewharfOptions = { baseUrl: 'http://127.0.0.1:8080', timeoutMs: 1000, retries: 1, batching: false, fetch: globalThis.fetch }
@@ -14,6 +14,12 @@ export async function main(signal: AbortSignal): Promise<number> {
   for await (const r of nw.searchStream('brewhaven')) r.domain.toUpperCase()
   const checked: Result[] = await nw.check(new Set(['a.com']), { signal })
   const cents: number = (await nw.price('com', 'renew')).priceCents
+  const names: Suggestion[] = (await nw.suggest('coffee shop', { tlds: ['com'], limit: 5, maxLength: 12, styles: ['short'], signal })).suggestions
+  for await (const s of nw.suggestStream('coffee shop')) names.push(s)
+  const five: number | undefined = (await nw.compare(['com', 'net'], 5, { signal })).results[0]?.total.priceCents
+  await nw.listingsPage({ q: 'coffee', sort: 'relevance' })
+  // @ts-expect-error: there is no such style
+  void (() => nw.suggest('coffee', { styles: ['long'] }))
   // @ts-expect-error: there is no such op
   void (() => nw.price('com', 'buy'))
   // @ts-expect-error: fields of answers are as on the wire
@@ -46,5 +52,5 @@ export async function main(signal: AbortSignal): Promise<number> {
     if (error instanceof ConnectionError) return 1
     if (error instanceof NamewharfError && error.code === 'rate_limited') return error.retryAfter ?? 0
   }
-  return checked.length + cents + orders.orders.length + event.id.length + (status?.length ?? 0) + (cursor?.length ?? 0)
+  return checked.length + cents + names.length + (five ?? 0) + orders.orders.length + event.id.length + (status?.length ?? 0) + (cursor?.length ?? 0)
 }

@@ -49,6 +49,29 @@ class Blocking(unittest.TestCase):
         self.assertIn("raw", nw.whois("cobaltpine.com", include_raw=True))
         self.assertGreaterEqual(len(nw.batch_catalogue()["operations"]), 5)
 
+    def test_suggests_names(self):
+        nw = self.nw
+        given = {"tlds": ["com"], "limit": 3, "max_length": 12, "styles": ["short", "compound"]}
+        found = nw.suggest("coffee shop in Berlin", **given)["suggestions"]
+        self.assertGreaterEqual(len(found), 3)
+        self.assertTrue(all(s["tld"] == "com" and len(s["label"]) <= 12 and s["style"] in given["styles"] for s in found))
+        streamed = nw.suggest_stream("coffee shop in Berlin", **given)
+        self.assertEqual(sorted(s["domain"] for s in streamed), sorted(s["domain"] for s in found))
+        self.assertEqual(len(list(itertools.islice(nw.suggest_stream("coffee shop"), 1))), 1)
+        self.assertEqual(failure(nw.suggest, "coffee", limit=99).details[0]["field"], "limit")
+        self.assertEqual(failure(lambda: list(nw.suggest_stream("coffee", styles=["nothing"]))).code, "validation_error")
+
+    def test_compares_tlds_in_one_parameter(self):
+        front = self.front()
+        nw = Namewharf(front.url)
+        answer = nw.compare((tld for tld in ("com", "net", "nosuchsuffix")), 5)
+        self.assertEqual(([r["tld"] for r in answer["results"]], answer["years"], answer["unknown"]), (["com", "net"], 5, ["nosuchsuffix"]))
+        self.assertEqual(front.seen[0].url, "/api/pricing/compare?tlds=com%2Cnet%2Cnosuchsuffix&years=5")
+        self.assertEqual(nw.compare(["com"])["years"], 1)
+        self.assertEqual(failure(nw.compare, ["com"], 11).details[0]["field"], "years")
+        self.assertEqual(failure(nw.compare, []).code, "validation_error")
+        self.assertTrue(nw.listings_page(q="coffee", sort="relevance").items)
+
     def test_streams_results_and_stops_when_the_loop_does(self):
         nw = self.nw
         self.assertEqual(sorted(r["tld"] for r in nw.search_stream("brewhaven", tlds=["com", "net", "org"])), ["com", "net", "org"])
@@ -86,7 +109,7 @@ class Blocking(unittest.TestCase):
         nw = Namewharf(front.url)
         with nw.batching() as b:
             whois, cost, wrong, bad = b.whois("cobaltpine.com"), b.price("com"), b.price("nosuchsuffix"), b.whois("a b")
-            others = [b.tld("us"), b.search("brewhaven.com", tlds=["com"]), b.listings(limit=1), b.tlds(limit=1), b.check(["a.com"])]
+            others = [b.tld("us"), b.search("brewhaven.com", tlds=["com"]), b.listings(limit=1), b.tlds(limit=1), b.check(["a.com"]), b.suggest("coffee", max_length=9), b.compare(["com", "net"], 2)]
             self.assertEqual(failure(cost.result).code, "unsupported")
         self.assertEqual([r.path for r in front.seen], ["/api/batch"])
         self.assertTrue(whois.result()["registered"])
@@ -156,6 +179,7 @@ class Blocking(unittest.TestCase):
         for call, field in [
             (lambda: nw.search(""), "q"), (lambda: nw.whois(None), "domain"), (lambda: nw.tld(".."), "tld"), (lambda: nw.tld(""), "tld"),
             (lambda: nw.check("a.com"), "domains"), (lambda: nw.check(["a.com", 3]), "domains[1]"), (lambda: nw.check(None), "domains"),
+            (lambda: nw.suggest(""), "q"), (lambda: list(nw.suggest_stream("")), "q"), (lambda: nw.compare("com"), "tlds"), (lambda: nw.compare(["com", ""]), "tlds[1]"),
             (lambda: nw.batch([{}]), "operations[0].op"), (lambda: nw.batch("x"), "operations"), (lambda: nw.add_domain(""), "domain"),
             (lambda: nw.bulk("list", "a.com"), "domains"), (lambda: nw.price("com", timeout=-1), "timeout"), (lambda: nw.price("com", token="a\nb"), "token"),
             (lambda: nw.price("com", headers={"x-a": "secret\n"}), "headers"), (lambda: nw.price("com", headers={"x a": "b"}), "headers"),
@@ -277,6 +301,12 @@ class Async(unittest.TestCase):
                 self.assertEqual([r["ok"] for r in results], [True, False] * 12)
                 self.assertEqual(sorted([r["tld"] async for r in nw.search_stream("brewhaven", tlds=["com", "net"])]), ["com", "net"])
                 self.assertEqual([r["status"] async for r in nw.check_stream(["cobaltpine.com"])], ["registered"])
+                given = {"tlds": ["com"], "limit": 3, "max_length": 12, "styles": ["short", "compound"]}
+                found = [s["domain"] for s in (await nw.suggest("coffee shop", **given))["suggestions"]]
+                self.assertGreaterEqual(len(found), 3)
+                self.assertEqual(sorted([s["domain"] async for s in nw.suggest_stream("coffee shop", **given)]), sorted(found))
+                self.assertEqual([r["tld"] for r in (await nw.compare(iter(["com", "net"]), 5))["results"]], ["com", "net"])
+                self.assertTrue((await nw.listings_page(q="coffee", sort="relevance")).items)
                 everything = [l async for l in nw.listings(limit=100)]
                 page = await nw.listings_page(limit=3)
                 self.assertEqual((await page.next()).items, everything[3:6])
@@ -296,6 +326,11 @@ class Async(unittest.TestCase):
             async with AsyncNamewharf(front.url) as nw:
                 await asyncio.gather(nw.price("com"), nw.price("net"), nw.tld("de"), nw.whois("cobaltpine.com"))
                 self.assertEqual([f"{r.method} {r.path}" for r in front.seen], ["POST /api/batch"])
+                front.seen.clear()
+                compared, suggested = await asyncio.gather(nw.compare(["com", "net"], 2), nw.suggest("coffee", max_length=9))
+                self.assertEqual([r.path for r in front.seen], ["/api/batch"])
+                self.assertEqual((len(compared["results"]), compared["years"]), (2, 2))
+                self.assertTrue(all(len(s["label"]) <= 9 for s in suggested["suggestions"]))
                 front.seen.clear()
                 await nw.price("com")
                 self.assertEqual([f"{r.method} {r.url}" for r in front.seen], ["GET /api/pricing/tld?tld=com"])

@@ -76,6 +76,20 @@ class Sandbox(unittest.TestCase):
             self.assertEqual(list(p.events(after_id=events[0]["id"], limit=1)), events[1:])
             self.assertEqual(p.list_events(limit=1).next_cursor, events[0]["id"])
             self.assertTrue(p.advance_clock(1)["now"])
+            sales = p.list_transactions(payment_model="partner_collected", limit=1)
+            self.assertEqual((len(sales.items), sales["totals"][0]["count"]), (1, 2))
+            self.assertEqual(len(list(p.transactions(limit=1))), 2)
+            self.assertEqual((p.list_settlements().items, list(p.settlements()), p.list_payouts().items), ([], [], []))
+            self.assertEqual(failure(lambda: p.get_settlement("stl_nothing").items).code, "not_found")
+
+    def test_sends_a_buyer_to_the_checkout(self):
+        with partner() as p:
+            given = {"return_url": "https://partner.example/thanks", "cancel_url": "https://partner.example/cart", "domain": "brewroast.example", "external_ref": "cart-1", "idempotency_key": "cart-1"}
+            session = p.create_checkout(**given)
+            self.assertEqual(p.create_checkout(**given), session)
+            self.assertTrue(session["checkout_url"].startswith(f"{own().url}/checkout"))
+            self.assertEqual(p.get_checkout(session["session_id"])["status"], "open")
+            self.assertEqual(failure(p.create_checkout, "", "https://partner.example/cart").details[0]["field"], "return_url")
 
     def test_async(self):
         async def main():
@@ -83,6 +97,12 @@ class Sandbox(unittest.TestCase):
                 self.assertTrue((await p.search_domains("amber"))["results"])
                 self.assertTrue((await p.create_quote("brewpath.example"))["quote_id"])
                 self.assertIsInstance([o async for o in p.orders()], list)
+                session = await p.create_checkout("https://partner.example/thanks", "https://partner.example/cart", domain="brewpath.example")
+                self.assertEqual((await p.get_checkout(session["session_id"]))["status"], "open")
+                self.assertIsInstance((await p.list_transactions())["totals"], list)
+                self.assertEqual([s async for s in p.settlements()], [])
+                with self.assertRaises(NamewharfError):
+                    await p.get_settlement("stl_nothing")
                 self.assertIsInstance((await p.list_events(limit=1)).items, list)
                 self.assertIn("orders", await p.request("GET", "/orders", query={"limit": 1}))
 

@@ -43,6 +43,13 @@ class Examples(unittest.TestCase):
         # Referral needs a partner that is linked to an account, which is the operator's to do.
         (partner,) = json.loads(operator("partner", "list", "-json", "-data", demo.data))
         operator("partner", "affiliate", "-partner", partner["partner_id"], "-email", demo.email, "-data", demo.data)
+        # There is a statement once a month with a transferred name is settled.
+        with namewharf.Partner(demo.url, demo.key_id, demo.secret) as seller:
+            sold = seller.create_order(quote_id=seller.create_quote("amberbay.example")["quote_id"])
+            for _ in ("started", "completed"):
+                seller.play_order(sold["public_id"], "advance")
+        month = time.strftime("%Y-%m", time.gmtime())
+        operator("settlement", "run", "-period", month, "-env", "sandbox", "-partner", partner["partner_id"], "-force", "-data", demo.data)
         browser = cls.file("browser", BROWSER)
         os.chmod(browser, 0o755)
         cls.environment = {
@@ -80,6 +87,8 @@ class Examples(unittest.TestCase):
                 out, errors = self.ended(self.file("example.py", block))
                 self.assertEqual(errors, "")
                 self.assertEqual(bool(out), "print(" in block)
+                if "partner.settlements(" in block:
+                    self.assertRegex(out, "(?m)^12665 1$", "the statement of 149.00 USD less 15 %")
         with open(os.path.join(self.folder, "checked.csv")) as file:
             self.assertEqual(file.read(), "brewhaven.com,registered\ncobaltpine.com,registered\n")
 

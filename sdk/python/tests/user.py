@@ -5,7 +5,7 @@ from typing import Dict, List, Optional
 
 import namewharf
 from namewharf import AsyncNamewharf, AsyncPartner, FileStore, Namewharf, NamewharfError, Page, Pages, Partner, Session, TokenStore
-from namewharf.types import MarketListingsAnswer, MarketListingsListing, PartnerEvent, Result, WhoisLookupAnswer
+from namewharf.types import MarketListingsAnswer, MarketListingsListing, PartnerEvent, Result, Suggestion, WhoisLookupAnswer
 
 
 class Memory:
@@ -30,6 +30,11 @@ def blocking() -> int:
         found["pricesMasked"]  # type: ignore[typeddict-item]
         nw.price("com", "buy")  # type: ignore[arg-type]
         nw.price(3)  # type: ignore[arg-type]
+        names: List[Suggestion] = nw.suggest("coffee shop", tlds=["com"], limit=5, max_length=12, styles=["short", "blend"])["suggestions"]
+        names += nw.suggest_stream("coffee shop")
+        nw.suggest("coffee", styles=["long"])  # type: ignore[list-item]
+        nw.listings(q="coffee", sort="relevance")
+        five: int = nw.compare(("com", "net"), 5)["results"][0]["total"]["priceCents"]
         cents: int = nw.price("com", "renew")["priceCents"]
         checked: List[Result] = nw.check(name for name in ("a.com", "b.net"))
         for result in nw.search_stream("brewhaven"):
@@ -45,8 +50,9 @@ def blocking() -> int:
             one["ok"]
         with nw.batching() as b:
             a, p = b.whois("a.com"), b.price("com")
+            s, c = b.suggest("coffee", max_length=9), b.compare(["com"], 2)
         record: WhoisLookupAnswer = a.result()
-        p.result()["priceCents"] + 1
+        p.result()["priceCents"] + s.result()["checked"] + c.result()["years"]
         nw.bulk("set_price", ["a.com"], params={"priceCents": 1}, dry_run=True)
         session: Session = nw.sign_in(scopes=["pricing:read"], store=store, open_browser=lambda url: None)
         nw.sign_in(store=FileStore("x"), open_browser=False)
@@ -60,7 +66,7 @@ def blocking() -> int:
         except NamewharfError as error:
             wait: Optional[float] = error.retry_after
             print(error.code, error.status, wait)
-    return len(checked) + cents + len(name + token) + len(cursor or "") + masked + record["registered"]
+    return len(checked) + len(names) + five + cents + len(name + token) + len(cursor or "") + masked + record["registered"]
 
 
 def partner(headers: Dict[str, str], body: bytes) -> str:
@@ -78,7 +84,10 @@ def partner(headers: Dict[str, str], body: bytes) -> str:
 async def with_asyncio() -> None:
     async with AsyncNamewharf("http://127.0.0.1:8080", batch_window_ms=1) as nw, AsyncPartner("http://127.0.0.1", "a", "b") as p:
         records: List[WhoisLookupAnswer] = list(await asyncio.gather(*(nw.whois(name) for name in ("a.com", "b.com"))))
-        async for listing in nw.listings(q="coffee"):
+        suggested: List[Suggestion] = [s async for s in nw.suggest_stream("coffee", styles=["hack"])]
+        suggested += (await nw.suggest("coffee"))["suggestions"]
+        compared: int = (await nw.compare(["com"], 5))["years"]
+        async for listing in nw.listings(q="coffee", sort="relevance"):
             listing["domain"]
         page = await nw.listings(limit=2)
         following = await page.next()
@@ -88,4 +97,4 @@ async def with_asyncio() -> None:
         token: str = await session.token()
         async for event in p.events():
             event["id"]
-        print(records, following, token, (await p.create_quote("a.example"))["price_cents"])
+        print(records, following, token, suggested, compared, (await p.create_quote("a.example"))["price_cents"])

@@ -41,6 +41,17 @@ export const searchDomain: Operation = {
   required: ['q'],
 }
 
+/** Suggest domains. */
+export const suggestDomains: Operation = {
+  id: 'suggest_domains',
+  method: 'POST',
+  path: '/api/domain/suggest',
+  read: true,
+  batch: true,
+  body: true,
+  required: ['q'],
+}
+
 /** List your domains. */
 export const listDomains: Operation = {
   id: 'list_domains',
@@ -131,6 +142,24 @@ export const partnerGetCase: Operation = {
   read: true,
 }
 
+/** Send a buyer to the checkout. */
+export const partnerCreateCheckout: Operation = {
+  id: 'partner_create_checkout',
+  method: 'POST',
+  path: '/api/partner/v1/checkout-session',
+  keyed: true,
+  body: true,
+  required: ['return_url', 'cancel_url'],
+}
+
+/** Look at a checkout session. */
+export const partnerGetCheckout: Operation = {
+  id: 'partner_get_checkout',
+  method: 'GET',
+  path: '/api/partner/v1/checkout-session/{session_id}',
+  read: true,
+}
+
 /** Search names for sale. */
 export const partnerSearchDomains: Operation = {
   id: 'partner_search_domains',
@@ -184,6 +213,24 @@ export const partnerReferralClicks: Operation = {
   read: true,
 }
 
+/** List commissions. */
+export const partnerMyCommissions: Operation = {
+  id: 'partner_my_commissions',
+  method: 'GET',
+  path: '/api/partner/v1/me/commissions',
+  read: true,
+  list: { items: 'entries', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** List payouts with totals. */
+export const partnerMyPayouts: Operation = {
+  id: 'partner_my_payouts',
+  method: 'GET',
+  path: '/api/partner/v1/me/payouts',
+  read: true,
+  list: { items: 'payouts', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
 /** List referred sales. */
 export const partnerReferredSales: Operation = {
   id: 'partner_referred_sales',
@@ -217,6 +264,15 @@ export const partnerGetOrder: Operation = {
   method: 'GET',
   path: '/api/partner/v1/orders/{public_id}',
   read: true,
+}
+
+/** List payouts. */
+export const partnerListPayouts: Operation = {
+  id: 'partner_list_payouts',
+  method: 'GET',
+  path: '/api/partner/v1/payouts',
+  read: true,
+  list: { items: 'payouts', cursor: 'cursor', next: 'page.next_cursor' },
 }
 
 /** Ask for the price of a name. */
@@ -274,6 +330,33 @@ export const partnerPlayOrder: Operation = {
   keyed: true,
 }
 
+/** List statements. */
+export const partnerListSettlements: Operation = {
+  id: 'partner_list_settlements',
+  method: 'GET',
+  path: '/api/partner/v1/settlements',
+  read: true,
+  list: { items: 'settlements', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Look at a statement. */
+export const partnerGetSettlement: Operation = {
+  id: 'partner_get_settlement',
+  method: 'GET',
+  path: '/api/partner/v1/settlements/{settlement_id}',
+  read: true,
+  list: { items: 'lines', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
+/** Report sales. */
+export const partnerListTransactions: Operation = {
+  id: 'partner_list_transactions',
+  method: 'GET',
+  path: '/api/partner/v1/transactions',
+  read: true,
+  list: { items: 'transactions', cursor: 'cursor', next: 'page.next_cursor' },
+}
+
 /** Look at the webhook. */
 export const partnerGetWebhook: Operation = {
   id: 'partner_get_webhook',
@@ -323,6 +406,16 @@ export const partnerTestWebhook: Operation = {
   keyed: true,
 }
 
+/** Compare TLD prices. */
+export const compareTldPrices: Operation = {
+  id: 'compare_tld_prices',
+  method: 'GET',
+  path: '/api/pricing/compare',
+  read: true,
+  batch: true,
+  required: ['tlds'],
+}
+
 /** Price of a TLD. */
 export const tldRegistrationPrice: Operation = {
   id: 'tld_registration_price',
@@ -369,10 +462,12 @@ export type PublicOperation =
   | 'batch_lookup'
   | 'check_domains'
   | 'search_domain'
+  | 'suggest_domains'
   | 'list_domains'
   | 'add_domain'
   | 'bulk_domains'
   | 'market_listings'
+  | 'compare_tld_prices'
   | 'tld_registration_price'
   | 'list_tlds'
   | 'tld_metadata'
@@ -382,7 +477,9 @@ export type PublicOperation =
 export type BatchOperation =
   | 'check_domains'
   | 'search_domain'
+  | 'suggest_domains'
   | 'market_listings'
+  | 'compare_tld_prices'
   | 'tld_registration_price'
   | 'list_tlds'
   | 'tld_metadata'

@@ -5,6 +5,8 @@ import * as operations from './operations.js'
 import type {
   Case,
   Delivery,
+  Entry,
+  Line,
   Link,
   Order,
   PartnerAdvanceClockAnswer,
@@ -17,6 +19,8 @@ import type {
   PartnerBrokerageEligibilityInput,
   PartnerCreateCaseAnswer,
   PartnerCreateCaseInput,
+  PartnerCreateCheckoutAnswer,
+  PartnerCreateCheckoutInput,
   PartnerCreateLinkAnswer,
   PartnerCreateLinkInput,
   PartnerCreateOrderAnswer,
@@ -28,8 +32,11 @@ import type {
   PartnerDeleteWebhookAnswer,
   PartnerEvent,
   PartnerGetCaseAnswer,
+  PartnerGetCheckoutAnswer,
   PartnerGetDomainAnswer,
   PartnerGetOrderAnswer,
+  PartnerGetSettlementAnswer,
+  PartnerGetSettlementInput,
   PartnerGetWebhookAnswer,
   PartnerListCasesAnswer,
   PartnerListCasesInput,
@@ -41,6 +48,16 @@ import type {
   PartnerListLinksInput,
   PartnerListOrdersAnswer,
   PartnerListOrdersInput,
+  PartnerListPayoutsAnswer,
+  PartnerListPayoutsInput,
+  PartnerListSettlementsAnswer,
+  PartnerListSettlementsInput,
+  PartnerListTransactionsAnswer,
+  PartnerListTransactionsInput,
+  PartnerMyCommissionsAnswer,
+  PartnerMyCommissionsInput,
+  PartnerMyPayoutsAnswer,
+  PartnerMyPayoutsInput,
   PartnerPlayCaseAnswer,
   PartnerPlayOrderAnswer,
   PartnerPricingAnswer,
@@ -55,7 +72,10 @@ import type {
   PartnerSearchDomainsAnswer,
   PartnerSearchDomainsInput,
   PartnerTestWebhookAnswer,
+  Payout,
   Sale,
+  Settlement,
+  Transaction,
 } from './types.js'
 
 /** The partner operations; {@link Partner} sends and signs them. */
@@ -124,6 +144,23 @@ export abstract class PartnerOperations {
   }
 
   /**
+   * Send a buyer to the checkout. A link to the service's own checkout, good for 7 days, where the buyer pays the
+   * service for a name. The sale is attributed to the partner, who earns a commission. The name is not reserved:
+   * another may buy it meanwhile. Needs the scope `embed`.
+   */
+  createCheckout(input: PartnerCreateCheckoutInput, options?: CallOptions): Promise<PartnerCreateCheckoutAnswer> {
+    return this.send(operations.partnerCreateCheckout, [], input, options)
+  }
+
+  /**
+   * Look at a checkout session. One of the partner's checkout sessions: whether its buyer has paid, and the order.
+   * Needs the scope `embed`.
+   */
+  getCheckout(sessionId: string, options?: CallOptions): Promise<PartnerGetCheckoutAnswer> {
+    return this.send(operations.partnerGetCheckout, [sessionId], {}, options)
+  }
+
+  /**
    * Search names for sale. The names for sale that fit words best, at most 5, by name, by word and by meaning. Use
    * it to offer a buyer something; fewer are found where fewer fit. Needs the scope `search`. A string in place of
    * the input is its `q`.
@@ -186,6 +223,24 @@ export abstract class PartnerOperations {
   }
 
   /**
+   * List commissions. The partner's commission ledger with its running balance, the newest entry first. Needs the
+   * link to an affiliate account. Needs the scope `report`. Await it for one page, or loop over all with `for
+   * await`.
+   */
+  myCommissions(input?: PartnerMyCommissionsInput, options?: CallOptions): Paged<Entry, PartnerMyCommissionsAnswer> {
+    return this.pages(operations.partnerMyCommissions, [], input, options)
+  }
+
+  /**
+   * List payouts with totals. What the partner is paid, of every source, the newest first, with the sums of what
+   * was paid. Needs the link to an affiliate account. Needs the scope `report`. Await it for one page, or loop
+   * over all with `for await`.
+   */
+  myPayouts(input?: PartnerMyPayoutsInput, options?: CallOptions): Paged<Payout, PartnerMyPayoutsAnswer> {
+    return this.pages(operations.partnerMyPayouts, [], input, options)
+  }
+
+  /**
    * List referred sales. The sales by the partner's links, the newest first, with the share as it accrued and the
    * buyer masked. What became of a share is in the commissions. Needs the scope `report`. Await it for one page,
    * or loop over all with `for await`.
@@ -219,6 +274,20 @@ export abstract class PartnerOperations {
   /** Look at an order. One of the partner's orders, with the timeline of its transfer. Needs the scope `buy`. */
   getOrder(publicId: string, options?: CallOptions): Promise<PartnerGetOrderAnswer> {
     return this.send(operations.partnerGetOrder, [publicId], {}, options)
+  }
+
+  /**
+   * List payouts. What the partner is paid: commissions of sales that the service collected, shares of brokerage
+   * deals and of referred sales, the newest first. Needs the scope `report`. Await it for one page, or loop over
+   * all with `for await`.
+   */
+  listPayouts(input?: PartnerListPayoutsInput, options?: CallOptions): Paged<Payout, PartnerListPayoutsAnswer> {
+    return this.pages(operations.partnerListPayouts, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listPayouts}: every one of them with `for await`. */
+  payouts(input?: PartnerListPayoutsInput, options?: CallOptions): Paged<Payout, PartnerListPayoutsAnswer> {
+    return this.listPayouts(input, options)
   }
 
   /**
@@ -270,6 +339,41 @@ export abstract class PartnerOperations {
    */
   playOrder(publicId: string, play: 'advance' | 'hold' | 'clear' | 'fail', options?: CallOptions): Promise<PartnerPlayOrderAnswer> {
     return this.send(operations.partnerPlayOrder, [publicId, play], {}, options)
+  }
+
+  /**
+   * List statements. What the partner owes for the sales that it collected, a statement a month and currency, the
+   * latest month first. Needs the scope `buy`. Await it for one page, or loop over all with `for await`.
+   */
+  listSettlements(input?: PartnerListSettlementsInput, options?: CallOptions): Paged<Settlement, PartnerListSettlementsAnswer> {
+    return this.pages(operations.partnerListSettlements, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listSettlements}: every one of them with `for await`. */
+  settlements(input?: PartnerListSettlementsInput, options?: CallOptions): Paged<Settlement, PartnerListSettlementsAnswer> {
+    return this.listSettlements(input, options)
+  }
+
+  /**
+   * Look at a statement. One of the partner's statements with its lines, the newest first: an order each. Needs
+   * the scope `buy`. Await it for one page, or loop over all with `for await`.
+   */
+  getSettlement(settlementId: string, input?: PartnerGetSettlementInput, options?: CallOptions): Paged<Line, PartnerGetSettlementAnswer> {
+    return this.pages(operations.partnerGetSettlement, [settlementId], input, options)
+  }
+
+  /**
+   * Report sales. The partner's sales, the newest first, with totals by currency over all that the filters select.
+   * Amounts are those that were recorded, whatever became of the order: filter by status for sales that stand.
+   * Needs the scope `report`. Await it for one page, or loop over all with `for await`.
+   */
+  listTransactions(input?: PartnerListTransactionsInput, options?: CallOptions): Paged<Transaction, PartnerListTransactionsAnswer> {
+    return this.pages(operations.partnerListTransactions, [], input, options)
+  }
+
+  /** The same as {@link PartnerOperations.listTransactions}: every one of them with `for await`. */
+  transactions(input?: PartnerListTransactionsInput, options?: CallOptions): Paged<Transaction, PartnerListTransactionsAnswer> {
+    return this.listTransactions(input, options)
   }
 
   /**

@@ -107,6 +107,25 @@ export interface CheckDomainsAnswer {
   checked_at: string
 }
 
+export interface CompareTldPricesAnswer {
+  years: number
+  results: CompareTldPricesResult[]
+  /** TLDs without the prices that the total needs */
+  unknown: string[]
+}
+
+export interface CompareTldPricesResult {
+  tld: string
+  register: Registration
+  renew?: Registration
+  transfer?: Registration
+  restore?: Registration
+  /** to register, and to renew until the years are covered */
+  total: Total
+  /** the day of the prices */
+  as_of: string
+}
+
 export interface Delivery {
   delivery_id: string
   event_id: string
@@ -137,6 +156,24 @@ export interface Domain {
   expires_at?: string
 }
 
+export interface Entry {
+  entry_id: string
+  source: 'service_collected' | 'brokerage' | 'referral'
+  /**
+   * accrued: sold; pending: the transfer is completed; paid_out: in a payout that is paid; reversed: refunded,
+   * cancelled or charged back before that
+   */
+  state: 'accrued' | 'pending' | 'paid_out' | 'reversed'
+  /** negative in an entry that takes back one that is in a payout */
+  amount_cents: number
+  /** sum of the entries in the currency up to this one that are not reversed */
+  balance_cents: number
+  currency: string
+  order_id?: string
+  case_id?: string
+  at: string
+}
+
 export interface PartnerEvent {
   id: string
   type: string
@@ -152,6 +189,8 @@ export interface Evidence {
   code?: string
   /** how long the answer took */
   ms: number
+  /** of the zone file that the answer is from */
+  zone_date?: string
 }
 
 export interface Label {
@@ -165,6 +204,24 @@ export interface Lifecycle {
   renew_grace_days?: number
   redemption_days?: number
   pending_delete_days?: number
+}
+
+export interface Line {
+  order_id: string
+  domain: string
+  /**
+   * sale: the partner collected the price; commission: the service did, and nothing is owed; reversal: an order of
+   * an earlier statement was charged back
+   */
+  type: 'sale' | 'commission' | 'reversal'
+  /** the price; negative in a reversal */
+  gross_cents: number
+  /** the service's if the partner collected the price, else the partner's */
+  commission_cents: number
+  /** what the partner owes the service */
+  owed_cents: number
+  /** when the transfer was completed, or the order reversed */
+  at: string
 }
 
 export interface Link {
@@ -291,7 +348,7 @@ export interface PartnerAnalyticsAnswer {
   sales: number
   /** sales for each click, rounded to four digits; 0 without clicks */
   conversion_rate: number
-  totals: Total[]
+  totals: PartnerAnalyticsTotal[]
   /** every day of the window */
   by_day: PartnerAnalyticsByDay[]
 }
@@ -302,6 +359,14 @@ export interface PartnerAnalyticsByDay {
   clicks: number
   checkouts: number
   sales: number
+}
+
+export interface PartnerAnalyticsTotal {
+  currency: string
+  /** what buyers paid */
+  gmv_cents: number
+  /** the partner's shares */
+  commission_cents: number
 }
 
 export interface PartnerAvailabilityAnswer {
@@ -336,6 +401,17 @@ export interface PartnerCreateCaseAnswer {
   created_at: string
   updated_at: string
   timeline?: CaseTimeline[]
+}
+
+export interface PartnerCreateCheckoutAnswer {
+  session_id: string
+  /** redirect the buyer there */
+  checkout_url: string
+  domain: string
+  /** the price of now; what was paid once it is paid */
+  price_cents: number
+  currency: string
+  expires_at: string
 }
 
 export interface PartnerCreateLinkAnswer {
@@ -409,6 +485,20 @@ export interface PartnerGetCaseAnswer {
   timeline?: CaseTimeline[]
 }
 
+export interface PartnerGetCheckoutAnswer {
+  session_id: string
+  /** redirect the buyer there */
+  checkout_url: string
+  domain: string
+  /** the price of now; what was paid once it is paid */
+  price_cents: number
+  currency: string
+  expires_at: string
+  status: 'open' | 'paid' | 'refunded' | 'expired'
+  /** public_id of the order, once it is paid */
+  order_id?: string
+}
+
 export interface PartnerGetDomainAnswer {
   domain: string
   unicode: string
@@ -437,6 +527,28 @@ export interface PartnerGetOrderAnswer {
   created_at: string
   updated_at: string
   timeline?: Timeline[]
+}
+
+export interface PartnerGetSettlementAnswer {
+  settlement_id: string
+  period_start: string
+  /** the first moment after the period */
+  period_end: string
+  currency: string
+  /** prices that the partner collected */
+  gross_sold_cents: number
+  /** prices of the orders that are reversed */
+  refunded_cents: number
+  commission_retained_cents: number
+  amount_owed_cents: number
+  /** orders that the partner collected */
+  order_count: number
+  /** orders that the service collected; nothing is owed for them */
+  service_collected_count: number
+  status: 'open' | 'paid'
+  closed_at: string
+  lines: Line[]
+  page: PartnerListOrdersPage
 }
 
 export interface PartnerGetWebhookAnswer {
@@ -474,6 +586,47 @@ export interface PartnerListOrdersAnswer {
 export interface PartnerListOrdersPage {
   /** cursor of the next page; null at the end */
   next_cursor: string | null
+}
+
+export interface PartnerListPayoutsAnswer {
+  payouts: Payout[]
+  page: PartnerListOrdersPage
+}
+
+export interface PartnerListSettlementsAnswer {
+  settlements: Settlement[]
+  page: PartnerListOrdersPage
+}
+
+export interface PartnerListTransactionsAnswer {
+  transactions: Transaction[]
+  /** sums by currency of all that the filters select, whatever the status */
+  totals: PartnerListTransactionsTotal[]
+  page: PartnerListOrdersPage
+}
+
+export interface PartnerListTransactionsTotal {
+  currency: string
+  gmv_cents: number
+  commission_cents: number
+  count: number
+}
+
+export interface PartnerMyCommissionsAnswer {
+  entries: Entry[]
+  page: PartnerListOrdersPage
+}
+
+export interface PartnerMyPayoutsAnswer {
+  payouts: Payout[]
+  /** sums by currency of the payouts in the window that are paid */
+  totals: PartnerMyPayoutsTotal[]
+  page: PartnerListOrdersPage
+}
+
+export interface PartnerMyPayoutsTotal {
+  currency: string
+  amount_cents: number
 }
 
 export interface PartnerPlayCaseAnswer {
@@ -570,6 +723,18 @@ export interface PartnerTestWebhookAnswer {
   event_type: string
 }
 
+export interface Payout {
+  payout_id: string
+  source: 'service_collected' | 'brokerage' | 'referral'
+  amount_cents: number
+  currency: string
+  status: 'created' | 'paid' | 'failed'
+  created_at: string
+  paid_at?: string
+  /** of the payment */
+  reference?: string
+}
+
 export interface Price {
   masked: boolean
   /** what to show instead of a masked price */
@@ -629,6 +794,8 @@ export interface Result {
   evidence: Evidence[]
   /** what registering the name costs */
   registration?: Registration
+  /** what renewing it costs */
+  renewal?: Registration
   /** present when the name is for sale here */
   listing?: Listing
   retry_after_s?: number
@@ -665,9 +832,59 @@ export interface SearchDomainAnswer {
   checked_at: string
 }
 
+export interface Settlement {
+  settlement_id: string
+  period_start: string
+  /** the first moment after the period */
+  period_end: string
+  currency: string
+  /** prices that the partner collected */
+  gross_sold_cents: number
+  /** prices of the orders that are reversed */
+  refunded_cents: number
+  commission_retained_cents: number
+  amount_owed_cents: number
+  /** orders that the partner collected */
+  order_count: number
+  /** orders that the service collected; nothing is owed for them */
+  service_collected_count: number
+  status: 'open' | 'paid'
+  closed_at: string
+}
+
 export interface Status {
   code: string
   meaning?: string
+}
+
+export interface SuggestDomainsAnswer {
+  query: string
+  /** of the query, that names were made of */
+  words: string[]
+  suggestions: Suggestion[]
+  /** how many names were looked up */
+  checked: number
+  /** when the oldest verdict was made */
+  checked_at: string
+}
+
+export interface Suggestion {
+  domain: string
+  tld: string
+  label: string
+  style: 'short' | 'compound' | 'prefix' | 'suffix' | 'blend' | 'synonym' | 'hack'
+  words: string[]
+  why: string
+  status: 'available' | 'likely_available' | 'registered' | 'expiring' | 'reserved' | 'invalid' | 'unknown'
+  /** absent when not certain */
+  available?: boolean
+  confidence: 'registry' | 'zone' | 'dns' | 'whois' | 'none'
+  /** what registering the name costs */
+  registration?: Registration
+  /** what renewing it costs */
+  renewal?: Registration
+  /** present when the name is for sale here */
+  listing?: Listing
 }
 
 export interface Term {
@@ -730,11 +947,20 @@ export interface TldRegistrationPriceAnswer {
 }
 
 export interface Total {
+  priceCents: number
   currency: string
-  /** what buyers paid */
-  gmv_cents: number
-  /** the partner's shares */
+}
+
+export interface Transaction {
+  public_id: string
+  domain: string
+  sale_price_cents: number
+  /** the service's on a sale that the partner collected, else the partner's */
   commission_cents: number
+  currency: string
+  status: 'EXTERNALLY_PAID' | 'PAID' | 'TRANSFER_IN_PROGRESS' | 'TRANSFER_COMPLETED' | 'SETTLED' | 'REFUNDED' | 'CANCELLED'
+  payment_model: 'partner_collected' | 'service_collected'
+  created_at: string
 }
 
 export interface Transfer {
@@ -827,6 +1053,20 @@ export interface SearchDomainInput {
   requireRealPrices?: boolean
 }
 
+/** Input of `suggest_domains`. */
+export interface SuggestDomainsInput {
+  /** what the name is for: a phrase, a label or a domain */
+  q: string
+  /** TLDs to suggest names under; com and two that fit when left out */
+  tlds?: string[]
+  /** free names wanted; 20 when left out */
+  limit?: number
+  /** longest label; 18 when left out */
+  maxLength?: number
+  /** ways to make names; all when left out */
+  styles?: ('short' | 'compound' | 'prefix' | 'suffix' | 'blend' | 'synonym' | 'hack')[]
+}
+
 /** Input of `list_domains`. */
 export interface ListDomainsInput {
   /** domains a page, 1 to 100; 25 when left out */
@@ -859,8 +1099,8 @@ export interface MarketListingsInput {
   q?: string
   /** true: sign in rather than see masked prices */
   requireRealPrices?: boolean
-  /** price needs a signed-in caller */
-  sort?: 'newest' | 'name' | 'length' | 'price'
+  /** newest when left out, with q relevance; price needs a signed-in caller */
+  sort?: 'newest' | 'name' | 'length' | 'price' | 'relevance'
   /** needs a signed-in caller */
   minPriceCents?: number
   /** needs a signed-in caller */
@@ -920,6 +1160,22 @@ export interface PartnerBrokerageEligibilityInput {
   domain: string
 }
 
+/** Input of `Partner.createCheckout`. */
+export interface PartnerCreateCheckoutInput {
+  /** the name to be sold; this or quote_id */
+  domain?: string
+  /** from POST /quotes: its price holds on the page while the quote does */
+  quoteId?: string
+  /** filled in on the page, where the buyer may change it */
+  buyerEmail?: string
+  /** where the buyer goes after paying; order and session are added to its query */
+  returnUrl: string
+  /** where the buyer goes on cancel */
+  cancelUrl: string
+  /** becomes the order's external_payment_ref; one order has it */
+  externalRef?: string
+}
+
 /** Input of `Partner.searchDomains`. */
 export interface PartnerSearchDomainsInput {
   /** words, a phrase or a name */
@@ -960,6 +1216,30 @@ export interface PartnerReferralClicksInput {
   from?: string
   /** before this date or time */
   to?: string
+}
+
+/** Input of `Partner.myCommissions`. */
+export interface PartnerMyCommissionsInput {
+  /** accrued at this date or time or later */
+  from?: string
+  /** accrued before this date or time */
+  to?: string
+  /** entries a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
+}
+
+/** Input of `Partner.myPayouts`. */
+export interface PartnerMyPayoutsInput {
+  /** created at this date or time or later */
+  from?: string
+  /** created before this date or time */
+  to?: string
+  /** payouts a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
 }
 
 /** Input of `Partner.referredSales`. */
@@ -1011,6 +1291,18 @@ export interface PartnerCreateOrderInput {
   dryRun?: boolean
 }
 
+/** Input of `Partner.listPayouts`. */
+export interface PartnerListPayoutsInput {
+  /** created at this date or time or later */
+  from?: string
+  /** created before this date or time */
+  to?: string
+  /** payouts a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
+}
+
 /** Input of `Partner.pricing`. */
 export interface PartnerPricingInput {
   /** the domain name */
@@ -1037,6 +1329,40 @@ export interface PartnerAdvanceClockInput {
   advanceSeconds: number
 }
 
+/** Input of `Partner.listSettlements`. */
+export interface PartnerListSettlementsInput {
+  /** of periods that begin at this date or time or later */
+  from?: string
+  /** of periods that begin before this date or time */
+  to?: string
+  /** statements a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
+}
+
+/** Input of `Partner.getSettlement`. */
+export interface PartnerGetSettlementInput {
+  /** lines a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
+}
+
+/** Input of `Partner.listTransactions`. */
+export interface PartnerListTransactionsInput {
+  status?: 'EXTERNALLY_PAID' | 'PAID' | 'TRANSFER_IN_PROGRESS' | 'TRANSFER_COMPLETED' | 'SETTLED' | 'REFUNDED' | 'CANCELLED'
+  paymentModel?: 'partner_collected' | 'service_collected'
+  /** created at this date or time or later */
+  from?: string
+  /** created before this date or time */
+  to?: string
+  /** transactions a page; 25 when left out */
+  limit?: number
+  /** next_cursor of the page before */
+  cursor?: string
+}
+
 /** Input of `Partner.putWebhook`. */
 export interface PartnerPutWebhookInput {
   /** https address that takes the events */
@@ -1052,6 +1378,14 @@ export interface PartnerListDeliveriesInput {
   limit?: number
   /** next_cursor of the page before */
   cursor?: string
+}
+
+/** Input of `compare_tld_prices`. */
+export interface CompareTldPricesInput {
+  /** TLDs to compare, e.g. com, net, io */
+  tlds: string[]
+  /** how long to register for; 1 when left out */
+  years?: number
 }
 
 /** Input of `tld_registration_price`. */

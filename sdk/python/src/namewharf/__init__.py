@@ -14,7 +14,8 @@ from .errors import ConnectionError, NamewharfError, TimeoutError
 if TYPE_CHECKING:
     from . import types as types
     from ._async_client import AsyncNamewharf
-    from ._client import Batch, Deferred, Namewharf
+    from ._batch import Batch, Deferred
+    from ._client import Namewharf
     from ._paging import AsyncPage, AsyncPages, Page, Pages
     from ._partner import AsyncPartner, Partner
     from ._signature import canonical_query, canonical_string, sign
@@ -47,7 +48,7 @@ __all__ = [
 
 # Modules are loaded when they are needed: a program that looks up prices loads neither asyncio nor what signs.
 _modules = {
-    "AsyncNamewharf": "_async_client", "Batch": "_client", "Deferred": "_client", "Namewharf": "_client", "AsyncPage": "_paging", "AsyncPages": "_paging",
+    "AsyncNamewharf": "_async_client", "Batch": "_batch", "Deferred": "_batch", "Namewharf": "_client", "AsyncPage": "_paging", "AsyncPages": "_paging",
     "Page": "_paging", "Pages": "_paging", "AsyncPartner": "_partner", "Partner": "_partner", "canonical_query": "_signature",
     "canonical_string": "_signature", "sign": "_signature", "AsyncSession": "_signin", "Session": "_signin", "FileStore": "store", "TokenStore": "store",
 }  # fmt: skip

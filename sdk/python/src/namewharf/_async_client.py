@@ -122,6 +122,42 @@ class AsyncNamewharf:
         """Checks any number of names, and yields each result as soon as it is known."""
         return self._core.check_stream(domains, (timeout, token, idempotency_key, headers))
 
+    async def suggest(
+        self,
+        q: str,
+        *,
+        tlds: Optional[List[str]] = None,
+        limit: Optional[int] = None,
+        max_length: Optional[int] = None,
+        styles: Optional[List[Literal["short", "compound", "prefix", "suffix", "blend", "synonym", "hack"]]] = None,
+        timeout: Optional[float] = None,
+        token: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> types.SuggestDomainsAnswer:
+        """Makes names for an idea, and answers with those that are free or for sale here.
+
+        `q` is a phrase, a label or a domain. Only the status `available` is certain.
+        """
+        answer: types.SuggestDomainsAnswer = await self._call(operations.suggest_domains, (), {"q": q, "tlds": tlds, "limit": limit, "max_length": max_length, "styles": styles}, (timeout, token, idempotency_key, headers))
+        return answer
+
+    def suggest_stream(
+        self,
+        q: str,
+        *,
+        tlds: Optional[List[str]] = None,
+        limit: Optional[int] = None,
+        max_length: Optional[int] = None,
+        styles: Optional[List[Literal["short", "compound", "prefix", "suffix", "blend", "synonym", "hack"]]] = None,
+        timeout: Optional[float] = None,
+        token: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> AsyncIterator[types.Suggestion]:
+        """Suggests as `suggest` does, and yields each suggestion as soon as it is known."""
+        return self._core.stream(operations.suggest_domains, {"q": q, "tlds": tlds, "limit": limit, "max_length": max_length, "styles": styles}, (timeout, token, idempotency_key, headers))
+
     async def whois(
         self,
         domain: str,
@@ -148,6 +184,20 @@ class AsyncNamewharf:
     ) -> types.TldRegistrationPriceAnswer:
         """What it costs to register, renew, transfer or restore a name under a TLD: `register` when left out."""
         answer: types.TldRegistrationPriceAnswer = await self._call(operations.tld_registration_price, (), {"tld": tld, "op": op}, (timeout, token, idempotency_key, headers))
+        return answer
+
+    async def compare(
+        self,
+        tlds: Iterable[str],
+        years: Optional[int] = None,
+        *,
+        timeout: Optional[float] = None,
+        token: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> types.CompareTldPricesAnswer:
+        """What a name costs under at most 30 TLDs over some years (one when left out), renewals included, the cheapest first."""
+        answer: types.CompareTldPricesAnswer = await self._call(operations.compare_tld_prices, (), {"tlds": names(tlds, "tlds"), "years": years}, (timeout, token, idempotency_key, headers))
         return answer
 
     async def tld(
@@ -194,7 +244,7 @@ class AsyncNamewharf:
         *,
         q: Optional[str] = None,
         tld: Optional[str] = None,
-        sort: Optional[Literal["newest", "name", "length", "price"]] = None,
+        sort: Optional[Literal["newest", "name", "length", "price", "relevance"]] = None,
         min_price_cents: Optional[int] = None,
         max_price_cents: Optional[int] = None,
         require_real_prices: Optional[bool] = None,
@@ -206,7 +256,7 @@ class AsyncNamewharf:
         idempotency_key: Optional[str] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> AsyncPages[types.MarketListingsListing, types.MarketListingsAnswer]:
-        """Names that their owners sell here, the newest first or by words.
+        """Names that their owners sell here: the newest first, or with `q` those that fit it best.
 
         Sorting and filtering by price needs a sign-in or a token.
         """
@@ -217,7 +267,7 @@ class AsyncNamewharf:
         *,
         q: Optional[str] = None,
         tld: Optional[str] = None,
-        sort: Optional[Literal["newest", "name", "length", "price"]] = None,
+        sort: Optional[Literal["newest", "name", "length", "price", "relevance"]] = None,
         min_price_cents: Optional[int] = None,
         max_price_cents: Optional[int] = None,
         require_real_prices: Optional[bool] = None,

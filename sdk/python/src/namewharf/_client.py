@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, AsyncIterator, Generic, Iterable, Iterator, List, Mapping, Optional, Tuple, Type, TypeVar, cast
+from typing import TYPE_CHECKING, Any, AsyncIterator, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar
 
-from ._core import BATCH_SIZE, Core, Entry, names, parts
+from ._core import Core, names
 from ._generated import operations
 from ._io import BlockingIO
-from ._operation import prepare
 from ._paging import Page, Pages
 from ._wire import run
-from .errors import NamewharfError
 
 if TYPE_CHECKING:
     from typing import Callable, Literal, Union
 
     from . import types
-    from ._operation import CallOptions, Operation, Prepared
+    from ._batch import Batch
+    from ._operation import CallOptions, Operation
     from ._signin import Session
     from .store import TokenStore
 
@@ -130,6 +129,42 @@ class Namewharf:
         """Checks any number of names, and yields each result as soon as it is known."""
         return _each(self._core.check_stream(domains, (timeout, token, idempotency_key, headers)))
 
+    def suggest(
+        self,
+        q: str,
+        *,
+        tlds: Optional[List[str]] = None,
+        limit: Optional[int] = None,
+        max_length: Optional[int] = None,
+        styles: Optional[List[Literal["short", "compound", "prefix", "suffix", "blend", "synonym", "hack"]]] = None,
+        timeout: Optional[float] = None,
+        token: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> types.SuggestDomainsAnswer:
+        """Makes names for an idea, and answers with those that are free or for sale here.
+
+        `q` is a phrase, a label or a domain. Only the status `available` is certain.
+        """
+        answer: types.SuggestDomainsAnswer = self._call(operations.suggest_domains, (), {"q": q, "tlds": tlds, "limit": limit, "max_length": max_length, "styles": styles}, (timeout, token, idempotency_key, headers))
+        return answer
+
+    def suggest_stream(
+        self,
+        q: str,
+        *,
+        tlds: Optional[List[str]] = None,
+        limit: Optional[int] = None,
+        max_length: Optional[int] = None,
+        styles: Optional[List[Literal["short", "compound", "prefix", "suffix", "blend", "synonym", "hack"]]] = None,
+        timeout: Optional[float] = None,
+        token: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Iterator[types.Suggestion]:
+        """Suggests as `suggest` does, and yields each suggestion as soon as it is known."""
+        return _each(self._core.stream(operations.suggest_domains, {"q": q, "tlds": tlds, "limit": limit, "max_length": max_length, "styles": styles}, (timeout, token, idempotency_key, headers)))
+
     def whois(
         self,
         domain: str,
@@ -156,6 +191,20 @@ class Namewharf:
     ) -> types.TldRegistrationPriceAnswer:
         """What it costs to register, renew, transfer or restore a name under a TLD: `register` when left out."""
         answer: types.TldRegistrationPriceAnswer = self._call(operations.tld_registration_price, (), {"tld": tld, "op": op}, (timeout, token, idempotency_key, headers))
+        return answer
+
+    def compare(
+        self,
+        tlds: Iterable[str],
+        years: Optional[int] = None,
+        *,
+        timeout: Optional[float] = None,
+        token: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> types.CompareTldPricesAnswer:
+        """What a name costs under at most 30 TLDs over some years (one when left out), renewals included, the cheapest first."""
+        answer: types.CompareTldPricesAnswer = self._call(operations.compare_tld_prices, (), {"tlds": names(tlds, "tlds"), "years": years}, (timeout, token, idempotency_key, headers))
         return answer
 
     def tld(
@@ -202,7 +251,7 @@ class Namewharf:
         *,
         q: Optional[str] = None,
         tld: Optional[str] = None,
-        sort: Optional[Literal["newest", "name", "length", "price"]] = None,
+        sort: Optional[Literal["newest", "name", "length", "price", "relevance"]] = None,
         min_price_cents: Optional[int] = None,
         max_price_cents: Optional[int] = None,
         require_real_prices: Optional[bool] = None,
@@ -214,7 +263,7 @@ class Namewharf:
         idempotency_key: Optional[str] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Pages[types.MarketListingsListing, types.MarketListingsAnswer]:
-        """Names that their owners sell here, the newest first or by words.
+        """Names that their owners sell here: the newest first, or with `q` those that fit it best.
 
         Sorting and filtering by price needs a sign-in or a token.
         """
@@ -225,7 +274,7 @@ class Namewharf:
         *,
         q: Optional[str] = None,
         tld: Optional[str] = None,
-        sort: Optional[Literal["newest", "name", "length", "price"]] = None,
+        sort: Optional[Literal["newest", "name", "length", "price", "relevance"]] = None,
         min_price_cents: Optional[int] = None,
         max_price_cents: Optional[int] = None,
         require_real_prices: Optional[bool] = None,
@@ -352,6 +401,8 @@ class Namewharf:
 
     def batching(self) -> Batch:
         """Calls that are made within `with nw.batching() as b` go out together at its end, as `POST /api/batch`, twenty a request."""
+        from ._batch import Batch
+
         return Batch(self._core)
 
     def _call(self, operation: Operation, path: Tuple[Any, ...], given: Mapping[str, Any], options: CallOptions) -> Any:
@@ -360,121 +411,3 @@ class Namewharf:
     def _pages(self, operation: Operation, given: Mapping[str, Any], options: CallOptions) -> Pages[Any, Any]:
         assert operation.listed is not None
         return Pages(lambda cursor: run(self._core.page(operation, given, options, cursor)), operation.listed)
-
-
-class Deferred(Generic[T]):
-    """The answer of a call that goes out in a batch."""
-
-    def __init__(self) -> None:
-        self._answer: Any = None
-        self._failure: Optional[Exception] = NamewharfError("unsupported", "the batch has not been sent yet", hint="Ask for the result after the with block.")
-
-    def result(self) -> T:
-        """The answer; raises the error of this call alone."""
-        if self._failure is not None:
-            raise self._failure
-        return cast(T, self._answer)
-
-    def _resolve(self, answer: Any) -> None:
-        self._answer, self._failure = answer, None
-
-    def _reject(self, failure: Exception) -> None:
-        self._failure = failure
-
-
-class _Collected(Entry):
-    __slots__ = ("_deferred",)
-
-    def __init__(self, operation: Operation, prepared: Prepared, deferred: Deferred[Any]) -> None:
-        super().__init__(operation, prepared)
-        self._deferred = deferred
-
-    def resolve(self, answer: Any) -> None:
-        self._deferred._resolve(answer)
-
-    def reject(self, failure: Exception) -> None:
-        self._deferred._reject(failure)
-
-
-class Batch:
-    """Collects calls, and sends them at the end of its `with` block. Each method gives a Deferred."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._entries: List[_Collected] = []
-
-    def __enter__(self) -> Batch:
-        return self
-
-    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
-        if kind is None:
-            self.send()
-
-    def send(self) -> None:
-        """Sends what has been collected. The end of the `with` block does so too."""
-        entries, self._entries = self._entries, []
-        run(self._send(entries))
-
-    async def _send(self, entries: List[_Collected]) -> None:
-        if len(entries) == 1:
-            return await self._core.send_alone(entries[0])
-        while entries:
-            again = [one for part in parts(entries, BATCH_SIZE) for one in await self._core.send_entries(part)]
-            if again:
-                await self._core.transport.io.sleep(max(wait for _, wait in again))
-            entries = [entry for entry, _ in again]
-
-    def search(
-        self,
-        q: str,
-        *,
-        tlds: Optional[List[str]] = None,
-        require_real_prices: Optional[bool] = None,
-    ) -> Deferred[types.SearchDomainAnswer]:
-        """As Namewharf.search."""
-        return self._add(operations.search_domain, (), {"q": q, "tlds": tlds, "require_real_prices": require_real_prices})
-
-    def check(self, domains: Iterable[str]) -> Deferred[types.CheckDomainsAnswer]:
-        """The answer of one check, of at most 200 names."""
-        return self._add(operations.check_domains, (), {"domains": names(domains)})
-
-    def whois(self, domain: str, *, include_raw: Optional[bool] = None) -> Deferred[types.WhoisLookupAnswer]:
-        """As Namewharf.whois."""
-        return self._add(operations.whois_lookup, (), {"domain": domain, "include_raw": include_raw})
-
-    def price(
-        self,
-        tld: str,
-        op: Optional[Literal["register", "renew", "transfer", "restore"]] = None,
-    ) -> Deferred[types.TldRegistrationPriceAnswer]:
-        """As Namewharf.price."""
-        return self._add(operations.tld_registration_price, (), {"tld": tld, "op": op})
-
-    def tld(self, tld: str) -> Deferred[types.TldMetadataAnswer]:
-        """As Namewharf.tld."""
-        return self._add(operations.tld_metadata, (tld,), {})
-
-    def tlds(self, *, limit: Optional[int] = None, cursor: Optional[str] = None) -> Deferred[types.ListTldsAnswer]:
-        """One page of TLDs."""
-        return self._add(operations.list_tlds, (), {"limit": limit, "cursor": cursor})
-
-    def listings(
-        self,
-        *,
-        q: Optional[str] = None,
-        tld: Optional[str] = None,
-        sort: Optional[Literal["newest", "name", "length", "price"]] = None,
-        min_price_cents: Optional[int] = None,
-        max_price_cents: Optional[int] = None,
-        require_real_prices: Optional[bool] = None,
-        limit: Optional[int] = None,
-        cursor: Optional[str] = None,
-        offset: Optional[int] = None,
-    ) -> Deferred[types.MarketListingsAnswer]:
-        """One page of listings."""
-        return self._add(operations.market_listings, (), {"q": q, "tld": tld, "sort": sort, "min_price_cents": min_price_cents, "max_price_cents": max_price_cents, "require_real_prices": require_real_prices, "limit": limit, "cursor": cursor, "offset": offset})
-
-    def _add(self, operation: Operation, path: Tuple[Any, ...], given: Mapping[str, Any]) -> Deferred[Any]:
-        deferred: Deferred[Any] = Deferred()
-        self._entries.append(_Collected(operation, prepare(operation, path, given), deferred))
-        return deferred

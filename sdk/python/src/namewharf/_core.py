@@ -198,14 +198,14 @@ def parts(items: List[Any], size: int) -> List[List[Any]]:
     return [items[at : at + size] for at in range(0, len(items), size)]
 
 
-def names(domains: Any) -> List[str]:
+def names(domains: Any, field: str = "domains") -> List[str]:
     """Checks a list of names."""
     if isinstance(domains, (str, bytes)) or not hasattr(domains, "__iter__"):
-        raise refuse("domains", "must be a list of names")
+        raise refuse(field, "must be a list of names")
     found = list(domains)
     for at, name in enumerate(found):
         if not isinstance(name, str) or not name:
-            raise refuse(f"domains[{at}]", "must be a text that is not empty")
+            raise refuse(f"{field}[{at}]", "must be a text that is not empty")
     return found
 
 

@@ -85,8 +85,7 @@ def prepare(operation: Operation, path: Tuple[Any, ...], given: Mapping[str, Any
         body = encode_json({name: value for name, value in fields.items() if name not in operation.query} if operation.query else fields)
         fields = {name: value for name, value in fields.items() if name in operation.query}
     for name, value in fields.items():
-        for one in value if isinstance(value, (list, tuple)) else (value,):
-            query.append(f"{encode(name)}={encode(text(one))}")
+        query.append(f"{encode(name)}={encode(text(value))}")
     if query:
         target += "?" + "&".join(query)
     return Prepared(target, body, params)
@@ -98,6 +97,8 @@ def text(value: Any) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(text, value))
     return str(value)
 
 

@@ -126,6 +126,28 @@ class CheckDomainsAnswer(TypedDict):
     checked_at: str
 
 
+class CompareTldPricesAnswer(TypedDict):
+    years: int
+    results: List[CompareTldPricesResult]
+    #: TLDs without the prices that the total needs
+    unknown: List[str]
+
+
+class _CompareTldPricesResultRequired(TypedDict):
+    tld: str
+    register: Registration
+    #: to register, and to renew until the years are covered
+    total: Total
+    #: the day of the prices
+    as_of: str
+
+
+class CompareTldPricesResult(_CompareTldPricesResultRequired, total=False):
+    renew: Registration
+    transfer: Registration
+    restore: Registration
+
+
 class _DeliveryRequired(TypedDict):
     delivery_id: str
     event_id: str
@@ -162,6 +184,25 @@ class Domain(_DomainRequired, total=False):
     expires_at: str
 
 
+class _EntryRequired(TypedDict):
+    entry_id: str
+    source: Literal["service_collected", "brokerage", "referral"]
+    #: accrued: sold; pending: the transfer is completed; paid_out: in a payout that is paid; reversed: refunded,
+    #: cancelled or charged back before that
+    state: Literal["accrued", "pending", "paid_out", "reversed"]
+    #: negative in an entry that takes back one that is in a payout
+    amount_cents: int
+    #: sum of the entries in the currency up to this one that are not reversed
+    balance_cents: int
+    currency: str
+    at: str
+
+
+class Entry(_EntryRequired, total=False):
+    order_id: str
+    case_id: str
+
+
 class PartnerEvent(TypedDict):
     id: str
     type: str
@@ -180,6 +221,8 @@ class _EvidenceRequired(TypedDict):
 class Evidence(_EvidenceRequired, total=False):
     host: str
     code: str
+    #: of the zone file that the answer is from
+    zone_date: str
 
 
 class Label(TypedDict, total=False):
@@ -193,6 +236,22 @@ class Lifecycle(TypedDict, total=False):
     renew_grace_days: int
     redemption_days: int
     pending_delete_days: int
+
+
+class Line(TypedDict):
+    order_id: str
+    domain: str
+    #: sale: the partner collected the price; commission: the service did, and nothing is owed; reversal: an order of
+    #: an earlier statement was charged back
+    type: Literal["sale", "commission", "reversal"]
+    #: the price; negative in a reversal
+    gross_cents: int
+    #: the service's if the partner collected the price, else the partner's
+    commission_cents: int
+    #: what the partner owes the service
+    owed_cents: int
+    #: when the transfer was completed, or the order reversed
+    at: str
 
 
 class _LinkRequired(TypedDict):
@@ -355,7 +414,7 @@ class PartnerAnalyticsAnswer(TypedDict):
     sales: int
     #: sales for each click, rounded to four digits; 0 without clicks
     conversion_rate: float
-    totals: List[Total]
+    totals: List[PartnerAnalyticsTotal]
     #: every day of the window
     by_day: List[PartnerAnalyticsByDay]
 
@@ -366,6 +425,14 @@ class PartnerAnalyticsByDay(TypedDict):
     clicks: int
     checkouts: int
     sales: int
+
+
+class PartnerAnalyticsTotal(TypedDict):
+    currency: str
+    #: what buyers paid
+    gmv_cents: int
+    #: the partner's shares
+    commission_cents: int
 
 
 class _PartnerAvailabilityAnswerRequired(TypedDict):
@@ -406,6 +473,17 @@ class PartnerCreateCaseAnswer(_PartnerCreateCaseAnswerRequired, total=False):
     #: the buyer's page; whoever has the link sees it
     progress_url: str
     timeline: List[CaseTimeline]
+
+
+class PartnerCreateCheckoutAnswer(TypedDict):
+    session_id: str
+    #: redirect the buyer there
+    checkout_url: str
+    domain: str
+    #: the price of now; what was paid once it is paid
+    price_cents: int
+    currency: str
+    expires_at: str
 
 
 class _PartnerCreateLinkAnswerRequired(TypedDict):
@@ -495,6 +573,23 @@ class PartnerGetCaseAnswer(_PartnerGetCaseAnswerRequired, total=False):
     timeline: List[CaseTimeline]
 
 
+class _PartnerGetCheckoutAnswerRequired(TypedDict):
+    session_id: str
+    #: redirect the buyer there
+    checkout_url: str
+    domain: str
+    #: the price of now; what was paid once it is paid
+    price_cents: int
+    currency: str
+    expires_at: str
+    status: Literal["open", "paid", "refunded", "expired"]
+
+
+class PartnerGetCheckoutAnswer(_PartnerGetCheckoutAnswerRequired, total=False):
+    #: public_id of the order, once it is paid
+    order_id: str
+
+
 class PartnerGetDomainAnswer(TypedDict):
     domain: str
     unicode: str
@@ -526,6 +621,28 @@ class PartnerGetOrderAnswer(_PartnerGetOrderAnswerRequired, total=False):
     return_url: str
     cancel_url: str
     timeline: List[Timeline]
+
+
+class PartnerGetSettlementAnswer(TypedDict):
+    settlement_id: str
+    period_start: str
+    #: the first moment after the period
+    period_end: str
+    currency: str
+    #: prices that the partner collected
+    gross_sold_cents: int
+    #: prices of the orders that are reversed
+    refunded_cents: int
+    commission_retained_cents: int
+    amount_owed_cents: int
+    #: orders that the partner collected
+    order_count: int
+    #: orders that the service collected; nothing is owed for them
+    service_collected_count: int
+    status: Literal["open", "paid"]
+    closed_at: str
+    lines: List[Line]
+    page: PartnerListOrdersPage
 
 
 class PartnerGetWebhookAnswer(TypedDict):
@@ -563,6 +680,47 @@ class PartnerListOrdersAnswer(TypedDict):
 class PartnerListOrdersPage(TypedDict):
     #: cursor of the next page; null at the end
     next_cursor: Union[str, None]
+
+
+class PartnerListPayoutsAnswer(TypedDict):
+    payouts: List[Payout]
+    page: PartnerListOrdersPage
+
+
+class PartnerListSettlementsAnswer(TypedDict):
+    settlements: List[Settlement]
+    page: PartnerListOrdersPage
+
+
+class PartnerListTransactionsAnswer(TypedDict):
+    transactions: List[Transaction]
+    #: sums by currency of all that the filters select, whatever the status
+    totals: List[PartnerListTransactionsTotal]
+    page: PartnerListOrdersPage
+
+
+class PartnerListTransactionsTotal(TypedDict):
+    currency: str
+    gmv_cents: int
+    commission_cents: int
+    count: int
+
+
+class PartnerMyCommissionsAnswer(TypedDict):
+    entries: List[Entry]
+    page: PartnerListOrdersPage
+
+
+class PartnerMyPayoutsAnswer(TypedDict):
+    payouts: List[Payout]
+    #: sums by currency of the payouts in the window that are paid
+    totals: List[PartnerMyPayoutsTotal]
+    page: PartnerListOrdersPage
+
+
+class PartnerMyPayoutsTotal(TypedDict):
+    currency: str
+    amount_cents: int
 
 
 class _PartnerPlayCaseAnswerRequired(TypedDict):
@@ -668,6 +826,21 @@ class PartnerTestWebhookAnswer(TypedDict):
     event_type: str
 
 
+class _PayoutRequired(TypedDict):
+    payout_id: str
+    source: Literal["service_collected", "brokerage", "referral"]
+    amount_cents: int
+    currency: str
+    status: Literal["created", "paid", "failed"]
+    created_at: str
+
+
+class Payout(_PayoutRequired, total=False):
+    paid_at: str
+    #: of the payment
+    reference: str
+
+
 class _PriceRequired(TypedDict):
     masked: bool
     currency: str
@@ -733,6 +906,8 @@ class Result(_ResultRequired, total=False):
     reason: str
     #: what registering the name costs
     registration: Registration
+    #: what renewing it costs
+    renewal: Registration
     #: present when the name is for sale here
     listing: Listing
     retry_after_s: int
@@ -775,12 +950,65 @@ class SearchDomainAnswer(_SearchDomainAnswerRequired, total=False):
     unlock: Unlock
 
 
+class Settlement(TypedDict):
+    settlement_id: str
+    period_start: str
+    #: the first moment after the period
+    period_end: str
+    currency: str
+    #: prices that the partner collected
+    gross_sold_cents: int
+    #: prices of the orders that are reversed
+    refunded_cents: int
+    commission_retained_cents: int
+    amount_owed_cents: int
+    #: orders that the partner collected
+    order_count: int
+    #: orders that the service collected; nothing is owed for them
+    service_collected_count: int
+    status: Literal["open", "paid"]
+    closed_at: str
+
+
 class _StatusRequired(TypedDict):
     code: str
 
 
 class Status(_StatusRequired, total=False):
     meaning: str
+
+
+class SuggestDomainsAnswer(TypedDict):
+    query: str
+    #: of the query, that names were made of
+    words: List[str]
+    suggestions: List[Suggestion]
+    #: how many names were looked up
+    checked: int
+    #: when the oldest verdict was made
+    checked_at: str
+
+
+class _SuggestionRequired(TypedDict):
+    domain: str
+    tld: str
+    label: str
+    style: Literal["short", "compound", "prefix", "suffix", "blend", "synonym", "hack"]
+    words: List[str]
+    why: str
+    status: Literal["available", "likely_available", "registered", "expiring", "reserved", "invalid", "unknown"]
+    confidence: Literal["registry", "zone", "dns", "whois", "none"]
+
+
+class Suggestion(_SuggestionRequired, total=False):
+    #: absent when not certain
+    available: bool
+    #: what registering the name costs
+    registration: Registration
+    #: what renewing it costs
+    renewal: Registration
+    #: present when the name is for sale here
+    listing: Listing
 
 
 class Term(TypedDict, total=False):
@@ -849,11 +1077,20 @@ class TldRegistrationPriceAnswer(TypedDict):
 
 
 class Total(TypedDict):
+    priceCents: int
     currency: str
-    #: what buyers paid
-    gmv_cents: int
-    #: the partner's shares
+
+
+class Transaction(TypedDict):
+    public_id: str
+    domain: str
+    sale_price_cents: int
+    #: the service's on a sale that the partner collected, else the partner's
     commission_cents: int
+    currency: str
+    status: Literal["EXTERNALLY_PAID", "PAID", "TRANSFER_IN_PROGRESS", "TRANSFER_COMPLETED", "SETTLED", "REFUNDED", "CANCELLED"]
+    payment_model: Literal["partner_collected", "service_collected"]
+    created_at: str
 
 
 class Transfer(TypedDict, total=False):
@@ -918,13 +1155,17 @@ __all__ = [
     "Case",
     "CaseTimeline",
     "CheckDomainsAnswer",
+    "CompareTldPricesAnswer",
+    "CompareTldPricesResult",
     "Delivery",
     "Detail",
     "Dnssec",
     "Domain",
+    "Entry",
     "Evidence",
     "Label",
     "Lifecycle",
+    "Line",
     "Link",
     "ListDomainsAnswer",
     "ListTldsAnswer",
@@ -942,9 +1183,11 @@ __all__ = [
     "PartnerAdvanceClockAnswer",
     "PartnerAnalyticsAnswer",
     "PartnerAnalyticsByDay",
+    "PartnerAnalyticsTotal",
     "PartnerAvailabilityAnswer",
     "PartnerBrokerageEligibilityAnswer",
     "PartnerCreateCaseAnswer",
+    "PartnerCreateCheckoutAnswer",
     "PartnerCreateLinkAnswer",
     "PartnerCreateOrderAnswer",
     "PartnerCreateOrderBuyer",
@@ -953,8 +1196,10 @@ __all__ = [
     "PartnerDeleteWebhookAnswer",
     "PartnerEvent",
     "PartnerGetCaseAnswer",
+    "PartnerGetCheckoutAnswer",
     "PartnerGetDomainAnswer",
     "PartnerGetOrderAnswer",
+    "PartnerGetSettlementAnswer",
     "PartnerGetWebhookAnswer",
     "PartnerListCasesAnswer",
     "PartnerListDeliveriesAnswer",
@@ -962,6 +1207,13 @@ __all__ = [
     "PartnerListLinksAnswer",
     "PartnerListOrdersAnswer",
     "PartnerListOrdersPage",
+    "PartnerListPayoutsAnswer",
+    "PartnerListSettlementsAnswer",
+    "PartnerListTransactionsAnswer",
+    "PartnerListTransactionsTotal",
+    "PartnerMyCommissionsAnswer",
+    "PartnerMyPayoutsAnswer",
+    "PartnerMyPayoutsTotal",
     "PartnerPlayCaseAnswer",
     "PartnerPlayOrderAnswer",
     "PartnerPricingAnswer",
@@ -972,6 +1224,7 @@ __all__ = [
     "PartnerSearchDomainsAnswer",
     "PartnerSearchDomainsResult",
     "PartnerTestWebhookAnswer",
+    "Payout",
     "Price",
     "Proof",
     "Rdap",
@@ -983,13 +1236,17 @@ __all__ = [
     "ResultError",
     "Sale",
     "SearchDomainAnswer",
+    "Settlement",
     "Status",
+    "SuggestDomainsAnswer",
+    "Suggestion",
     "Term",
     "Timeline",
     "Tld",
     "TldMetadataAnswer",
     "TldRegistrationPriceAnswer",
     "Total",
+    "Transaction",
     "Transfer",
     "Unlock",
     "Whois",

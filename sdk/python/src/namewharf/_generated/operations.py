@@ -33,6 +33,15 @@ search_domain = Operation(
     required=("q",),
 )
 
+# Suggest domains.
+suggest_domains = Operation(
+    "suggest_domains", "POST", "/api/domain/suggest",
+    read=True,
+    batch=True,
+    body=True,
+    required=("q",),
+)
+
 # List your domains.
 list_domains = Operation(
     "list_domains", "GET", "/api/domains",
@@ -103,6 +112,20 @@ partner_get_case = Operation(
     read=True,
 )
 
+# Send a buyer to the checkout.
+partner_create_checkout = Operation(
+    "partner_create_checkout", "POST", "/api/partner/v1/checkout-session",
+    keyed=True,
+    body=True,
+    required=("return_url", "cancel_url",),
+)
+
+# Look at a checkout session.
+partner_get_checkout = Operation(
+    "partner_get_checkout", "GET", "/api/partner/v1/checkout-session/{session_id}",
+    read=True,
+)
+
 # Search names for sale.
 partner_search_domains = Operation(
     "partner_search_domains", "GET", "/api/partner/v1/domains/search",
@@ -144,6 +167,20 @@ partner_referral_clicks = Operation(
     read=True,
 )
 
+# List commissions.
+partner_my_commissions = Operation(
+    "partner_my_commissions", "GET", "/api/partner/v1/me/commissions",
+    read=True,
+    listed=Listed("entries", "cursor", "page.next_cursor"),
+)
+
+# List payouts with totals.
+partner_my_payouts = Operation(
+    "partner_my_payouts", "GET", "/api/partner/v1/me/payouts",
+    read=True,
+    listed=Listed("payouts", "cursor", "page.next_cursor"),
+)
+
 # List referred sales.
 partner_referred_sales = Operation(
     "partner_referred_sales", "GET", "/api/partner/v1/me/sales",
@@ -169,6 +206,13 @@ partner_create_order = Operation(
 partner_get_order = Operation(
     "partner_get_order", "GET", "/api/partner/v1/orders/{public_id}",
     read=True,
+)
+
+# List payouts.
+partner_list_payouts = Operation(
+    "partner_list_payouts", "GET", "/api/partner/v1/payouts",
+    read=True,
+    listed=Listed("payouts", "cursor", "page.next_cursor"),
 )
 
 # Ask for the price of a name.
@@ -214,6 +258,27 @@ partner_play_order = Operation(
     keyed=True,
 )
 
+# List statements.
+partner_list_settlements = Operation(
+    "partner_list_settlements", "GET", "/api/partner/v1/settlements",
+    read=True,
+    listed=Listed("settlements", "cursor", "page.next_cursor"),
+)
+
+# Look at a statement.
+partner_get_settlement = Operation(
+    "partner_get_settlement", "GET", "/api/partner/v1/settlements/{settlement_id}",
+    read=True,
+    listed=Listed("lines", "cursor", "page.next_cursor"),
+)
+
+# Report sales.
+partner_list_transactions = Operation(
+    "partner_list_transactions", "GET", "/api/partner/v1/transactions",
+    read=True,
+    listed=Listed("transactions", "cursor", "page.next_cursor"),
+)
+
 # Look at the webhook.
 partner_get_webhook = Operation(
     "partner_get_webhook", "GET", "/api/partner/webhooks",
@@ -249,6 +314,14 @@ partner_redeliver = Operation(
 partner_test_webhook = Operation(
     "partner_test_webhook", "POST", "/api/partner/webhooks/test",
     keyed=True,
+)
+
+# Compare TLD prices.
+compare_tld_prices = Operation(
+    "compare_tld_prices", "GET", "/api/pricing/compare",
+    read=True,
+    batch=True,
+    required=("tlds",),
 )
 
 # Price of a TLD.

@@ -72,6 +72,21 @@ class PartnerOperations:
         answer: types.PartnerGetCaseAnswer = self._send(operations.partner_get_case, (case_id,), {}, (timeout, None, idempotency_key, headers))
         return answer
 
+    def create_checkout(self, return_url: str, cancel_url: str, *, domain: Optional[str] = None, quote_id: Optional[str] = None, buyer_email: Optional[str] = None, external_ref: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> types.PartnerCreateCheckoutAnswer:
+        """Send a buyer to the checkout. A link to the service's own checkout, good for 7 days, where the buyer pays the
+        service for a name. The sale is attributed to the partner, who earns a commission. The name is not reserved:
+        another may buy it meanwhile. Needs the scope `embed`.
+        """
+        answer: types.PartnerCreateCheckoutAnswer = self._send(operations.partner_create_checkout, (), {"domain": domain, "quote_id": quote_id, "buyer_email": buyer_email, "return_url": return_url, "cancel_url": cancel_url, "external_ref": external_ref}, (timeout, None, idempotency_key, headers))
+        return answer
+
+    def get_checkout(self, session_id: str, *, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> types.PartnerGetCheckoutAnswer:
+        """Look at a checkout session. One of the partner's checkout sessions: whether its buyer has paid, and the order.
+        Needs the scope `embed`.
+        """
+        answer: types.PartnerGetCheckoutAnswer = self._send(operations.partner_get_checkout, (session_id,), {}, (timeout, None, idempotency_key, headers))
+        return answer
+
     def search_domains(self, q: str, *, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> types.PartnerSearchDomainsAnswer:
         """Search names for sale. The names for sale that fit words best, at most 5, by name, by word and by meaning. Use
         it to offer a buyer something; fewer are found where fewer fit. Needs the scope `search`.
@@ -124,6 +139,21 @@ class PartnerOperations:
         answer: types.PartnerReferralClicksAnswer = self._send(operations.partner_referral_clicks, (), {"from": from_, "to": to}, (timeout, None, idempotency_key, headers))
         return answer
 
+    def my_commissions(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Entry, types.PartnerMyCommissionsAnswer]:
+        """List commissions. The partner's commission ledger with its running balance, the newest entry first. Needs the
+        link to an affiliate account. Needs the scope `report`. Loop over all with `for`, or take one page.
+        """
+        answer: Pages[types.Entry, types.PartnerMyCommissionsAnswer] = self._pages(operations.partner_my_commissions, (), {"from": from_, "to": to, "limit": limit, "cursor": cursor}, (timeout, None, idempotency_key, headers))
+        return answer
+
+    def my_payouts(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Payout, types.PartnerMyPayoutsAnswer]:
+        """List payouts with totals. What the partner is paid, of every source, the newest first, with the sums of what
+        was paid. Needs the link to an affiliate account. Needs the scope `report`. Loop over all with `for`, or take
+        one page.
+        """
+        answer: Pages[types.Payout, types.PartnerMyPayoutsAnswer] = self._pages(operations.partner_my_payouts, (), {"from": from_, "to": to, "limit": limit, "cursor": cursor}, (timeout, None, idempotency_key, headers))
+        return answer
+
     def referred_sales(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Sale, types.PartnerReferredSalesAnswer]:
         """List referred sales. The sales by the partner's links, the newest first, with the share as it accrued and the
         buyer masked. What became of a share is in the commissions. Needs the scope `report`. Loop over all with
@@ -155,6 +185,18 @@ class PartnerOperations:
         """Look at an order. One of the partner's orders, with the timeline of its transfer. Needs the scope `buy`."""
         answer: types.PartnerGetOrderAnswer = self._send(operations.partner_get_order, (public_id,), {}, (timeout, None, idempotency_key, headers))
         return answer
+
+    def list_payouts(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Payout, types.PartnerListPayoutsAnswer]:
+        """List payouts. What the partner is paid: commissions of sales that the service collected, shares of brokerage
+        deals and of referred sales, the newest first. Needs the scope `report`. Loop over all with `for`, or take one
+        page.
+        """
+        answer: Pages[types.Payout, types.PartnerListPayoutsAnswer] = self._pages(operations.partner_list_payouts, (), {"from": from_, "to": to, "limit": limit, "cursor": cursor}, (timeout, None, idempotency_key, headers))
+        return answer
+
+    def payouts(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Payout, types.PartnerListPayoutsAnswer]:
+        """The same as list_payouts: every one of them with `for`."""
+        return self.list_payouts(from_=from_, to=to, limit=limit, cursor=cursor, timeout=timeout, idempotency_key=idempotency_key, headers=headers)
 
     def pricing(self, domain: str, *, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> types.PartnerPricingAnswer:
         """Ask for the price of a name. Buy-now price and floor price of a name that is for sale. A name that is not
@@ -198,6 +240,36 @@ class PartnerOperations:
         """
         answer: types.PartnerPlayOrderAnswer = self._send(operations.partner_play_order, (public_id, play,), {}, (timeout, None, idempotency_key, headers))
         return answer
+
+    def list_settlements(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Settlement, types.PartnerListSettlementsAnswer]:
+        """List statements. What the partner owes for the sales that it collected, a statement a month and currency, the
+        latest month first. Needs the scope `buy`. Loop over all with `for`, or take one page.
+        """
+        answer: Pages[types.Settlement, types.PartnerListSettlementsAnswer] = self._pages(operations.partner_list_settlements, (), {"from": from_, "to": to, "limit": limit, "cursor": cursor}, (timeout, None, idempotency_key, headers))
+        return answer
+
+    def settlements(self, *, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Settlement, types.PartnerListSettlementsAnswer]:
+        """The same as list_settlements: every one of them with `for`."""
+        return self.list_settlements(from_=from_, to=to, limit=limit, cursor=cursor, timeout=timeout, idempotency_key=idempotency_key, headers=headers)
+
+    def get_settlement(self, settlement_id: str, *, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Line, types.PartnerGetSettlementAnswer]:
+        """Look at a statement. One of the partner's statements with its lines, the newest first: an order each. Needs
+        the scope `buy`. Loop over all with `for`, or take one page.
+        """
+        answer: Pages[types.Line, types.PartnerGetSettlementAnswer] = self._pages(operations.partner_get_settlement, (settlement_id,), {"limit": limit, "cursor": cursor}, (timeout, None, idempotency_key, headers))
+        return answer
+
+    def list_transactions(self, *, status: Optional[Literal["EXTERNALLY_PAID", "PAID", "TRANSFER_IN_PROGRESS", "TRANSFER_COMPLETED", "SETTLED", "REFUNDED", "CANCELLED"]] = None, payment_model: Optional[Literal["partner_collected", "service_collected"]] = None, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Transaction, types.PartnerListTransactionsAnswer]:
+        """Report sales. The partner's sales, the newest first, with totals by currency over all that the filters select.
+        Amounts are those that were recorded, whatever became of the order: filter by status for sales that stand.
+        Needs the scope `report`. Loop over all with `for`, or take one page.
+        """
+        answer: Pages[types.Transaction, types.PartnerListTransactionsAnswer] = self._pages(operations.partner_list_transactions, (), {"status": status, "payment_model": payment_model, "from": from_, "to": to, "limit": limit, "cursor": cursor}, (timeout, None, idempotency_key, headers))
+        return answer
+
+    def transactions(self, *, status: Optional[Literal["EXTERNALLY_PAID", "PAID", "TRANSFER_IN_PROGRESS", "TRANSFER_COMPLETED", "SETTLED", "REFUNDED", "CANCELLED"]] = None, payment_model: Optional[Literal["partner_collected", "service_collected"]] = None, from_: Optional[str] = None, to: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> Pages[types.Transaction, types.PartnerListTransactionsAnswer]:
+        """The same as list_transactions: every one of them with `for`."""
+        return self.list_transactions(status=status, payment_model=payment_model, from_=from_, to=to, limit=limit, cursor=cursor, timeout=timeout, idempotency_key=idempotency_key, headers=headers)
 
     def get_webhook(self, *, timeout: Optional[float] = None, idempotency_key: Optional[str] = None, headers: Optional[Mapping[str, str]] = None) -> types.PartnerGetWebhookAnswer:
         """Look at the webhook. Where events are sent, and whether they are: a webhook to which nothing could be
