@@ -87,6 +87,7 @@ export class Session {
 
   /** Revokes the sign-in and clears its store. The client goes on without one. */
   async signOut(): Promise<void> {
+    await this.#renewing?.catch(() => {}) // it would store its tokens again
     const grant = this.#grant
     this.#grant = undefined
     this.#left()

@@ -157,6 +157,25 @@ describe('sign-in', () => {
     counted()
   })
 
+  it('a sign-out waits for a refresh', async () => {
+    const store = memoryStore()
+    await new Namewharf({ baseUrl: counting.url }).signIn({ openBrowser: allowed, store })
+    edit(store, { access_token: 'nw_at_ended' })
+    const nw = new Namewharf({ baseUrl: counting.url })
+    const session = await nw.signIn({ openBrowser: noBrowser, store })
+    const refreshing = new Promise((resolve) => {
+      rule = (request, _, pass) => (request.path === '/api/oauth/token' ? resolve(pass) : pass())
+    })
+    const call = masked(nw).catch(() => {})
+    const release = await refreshing
+    const leaving = session.signOut()
+    release()
+    await Promise.all([call, leaving])
+    counted()
+    assert.equal(store.value, undefined)
+    assert.equal(await masked(nw), true)
+  })
+
   it('refuses answers that are not those of its request', async () => {
     const nw = new Namewharf({ baseUrl: demo.url })
     const cases = [
