@@ -36,7 +36,7 @@ lint: ## formatting, vet, staticcheck, go fix
 
 go: ## all Go tests with the race detector, on SQLite and PostgreSQL, and the browser
 	CGO_ENABLED=1 $(WITH_POSTGRES) go test -race -timeout 25m ./...
-	$(WITH_POSTGRES) go test -run 'TestEveryState' ./payment # every point at which a process can die: too many for the race detector
+	$(WITH_POSTGRES) go test -run 'TestEveryState|TestAnyPhrase' ./payment ./market/ideas # whole: with the race detector they do a part
 
 outside: build ## third-party checks: MCP conformance and inspector, OpenAPI lint, SDKs
 	./internal/ci/outside

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/namewharf/namewharf/internal/racedetector"
 	"github.com/namewharf/namewharf/payment"
 	"github.com/namewharf/namewharf/payment/paymenttest"
 	"github.com/namewharf/namewharf/store"
@@ -353,7 +354,7 @@ func (c scenario) runAll(t *testing.T, db *store.DB, clock *clock, b bank, all [
 				points = min(points, 24)
 			}
 			step := 1
-			if raceEnabled { // several times slower: each way to hear of it tries other points
+			if racedetector.Enabled { // several times slower: each way to hear of it tries other points
 				step = len(deliveries)
 			}
 			for at := 1 + slices.Index(deliveries, d)%step; at <= points && !t.Failed(); at += step {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/namewharf/namewharf/internal/racedetector"
 	"github.com/namewharf/namewharf/market/ideas"
 	"github.com/namewharf/namewharf/market/words"
 )
@@ -263,7 +264,7 @@ func TestAnyPhrase(t *testing.T) {
 		return int(next >> 33 % uint64(n))
 	}
 	phrases := 10_000
-	if testing.Short() {
+	if testing.Short() || racedetector.Enabled {
 		phrases = 500
 	}
 	for range phrases {

@@ -1,6 +1,0 @@
-//go:build !race
-
-package payment_test
-
-// raceEnabled reports whether the race detector is compiled in.
-const raceEnabled = false
