@@ -76,11 +76,10 @@ func (s *Service) Chargeback(ctx context.Context, id, by string) (Payment, error
 		if err != nil || ok {
 			return moved, err
 		}
-		before := p
 		if p, err = s.Get(ctx, id); err != nil {
 			return Payment{}, err
 		}
-		if p.State == before.State && p.Todo == before.Todo {
+		if _, may := ruleFor(p.State, p.Todo, charging); !may {
 			return Payment{}, fault.New(fault.Conflict, "the payment is %s, which does not allow a chargeback", p.State)
 		}
 	}

@@ -63,13 +63,14 @@ func (s *Service) apply(ctx context.Context, p Payment, report Report) (_ Paymen
 		return moved, moved.Todo == ToNothing, nil
 	}
 	now, err := s.Get(ctx, p.ID)
-	if err != nil || now.State != p.State || now.Todo != p.Todo { // somebody else moved it
+	_, movable := ruleFor(p.State, p.Todo, at)
+	if err != nil || movable || now.State != p.State || now.Todo != p.Todo { // somebody else moved it
 		return now, err != nil, err
 	}
 	if p, err = s.rest(ctx, p); err != nil {
 		return p, true, err
 	}
-	return p, true, nil
+	return p, p.Todo != ToCheck, nil
 }
 
 // mismatch reports whether the provider holds or took something else than was asked for, which is never acted on.
@@ -137,14 +138,12 @@ func (s *Service) postpone(ctx context.Context, p Payment, why error) (Payment, 
 	return p, nil
 }
 
-// rest notes that the provider has nothing new, and when to look again.
+// rest notes that the provider has nothing new, and when to look again. What is then still to be checked is what a notice came about
+// meanwhile.
 func (s *Service) rest(ctx context.Context, p Payment) (Payment, error) {
 	now := s.cfg.Now()
 	if p.Todo == ToCheck {
-		p.Attempts, p.Failure = 0, ""
-		next := p
-		next.Todo = ToNothing
-		return next, s.checked(ctx, p)
+		return s.checked(ctx, p)
 	}
 	if p.Todo != ToAwait { // the provider took the request, and does not report it yet
 		return s.postpone(ctx, p, ErrUnknown)
@@ -162,12 +161,13 @@ func (s *Service) schedule(ctx context.Context, p Payment) error {
 	return nil
 }
 
-func (s *Service) checked(ctx context.Context, p Payment) error {
-	err := s.tx(ctx, p, func(tx store.Tx) error { return clearCheck(ctx, tx, p.ID) })
+// checked notes that a payment was checked, and returns it as it is then.
+func (s *Service) checked(ctx context.Context, p Payment) (Payment, error) {
+	err := s.tx(ctx, p, func(tx store.Tx) error { return clearCheck(ctx, tx, p) })
 	if err != nil {
-		return fmt.Errorf("note that payment %s was checked: %w", p.ID, err)
+		return p, fmt.Errorf("note that payment %s was checked: %w", p.ID, err)
 	}
-	return nil
+	return s.Get(ctx, p.ID)
 }
 
 // failureOf is a failure in a word, to be stored and shown.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/namewharf/namewharf/payment"
+	"github.com/namewharf/namewharf/payment/paymenttest"
 	"github.com/namewharf/namewharf/store"
 	"github.com/namewharf/namewharf/store/storetest"
 )
@@ -85,6 +87,73 @@ func TestTwoBuyersOneName(t *testing.T) {
 			if captured != 1 || voided != 1 || len(orders) != 1 || orders[0] != "captured" {
 				t.Errorf("round %d: %d captured, %d voided, orders %v; want one of each", round, captured, voided, orders)
 			}
+		}
+	})
+}
+
+// A notice that comes while the provider is asked about an earlier one is not lost: what it is about is asked for again.
+func TestNoticeDuringACheck(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		makeShop(t, db)
+		clock := newClock()
+		w := newFixture(t, db, clock, testBank(t, db, clock.now))
+		p := w.captured("ember#1", notice)
+		provider := &paymenttest.Faulty{Provider: w.bank.Provider}
+		s := payment.New(payment.Config{DB: db, Consumer: shop{}, Providers: map[string]payment.Provider{"SANDBOX": provider}, Now: w.clock.now})
+		told := make(chan error, 1)
+		provider.After = func(c paymenttest.Call, id string) error {
+			provider.After = nil
+			w.must(w.bank.dispute(id))
+			all := w.bank.notices(id)
+			last := all[len(all)-1]
+			before := len(w.list(`SELECT id FROM payment_notices`))
+			go func() { told <- s.Notice(context.Background(), provider.Name(), last.header, last.body) }()
+			for len(w.list(`SELECT id FROM payment_notices`)) == before {
+				time.Sleep(time.Millisecond)
+			}
+			return nil
+		}
+		if _, err := s.Check(t.Context(), p.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-told; err != nil {
+			t.Fatal(err)
+		}
+		if got := w.get(p.ID); got.State != payment.Disputed {
+			t.Errorf("the payment is %s, todo %q; want disputed", got.State, got.Todo)
+		}
+	})
+}
+
+// A chargeback beside a check that begins and ends meanwhile is a chargeback.
+func TestChargebackBesideACheck(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		makeShop(t, db)
+		clock := newClock()
+		w := newFixture(t, db, clock, testBank(t, db, clock.now))
+		p := w.captured("ember#1", notice)
+		beside := true
+		set := func(todo string) {
+			w.must(db.Tx(context.Background(), func(tx store.Tx) error {
+				_, err := tx.Exec(context.Background(), `UPDATE payments SET todo = $1`, todo)
+				return err
+			}))
+		}
+		s := payment.New(payment.Config{
+			DB: db, Consumer: shop{}, Providers: map[string]payment.Provider{"SANDBOX": w.bank.Provider}, Now: w.clock.now,
+			Tx: func(ctx context.Context, _ string, fn func(store.Tx) error) error {
+				if beside {
+					beside = false
+					set("check")
+					defer set("")
+				}
+				return db.Tx(ctx, fn)
+			},
+		})
+		if got, err := s.Chargeback(t.Context(), p.ID, "ada"); err != nil || got.State != payment.Refunded {
+			t.Errorf("got %s, %v; want refunded", got.State, err)
 		}
 	})
 }

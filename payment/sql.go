@@ -77,14 +77,14 @@ func updatePayment(ctx context.Context, tx store.Tx, p Payment, to State, next T
 	}
 	return scanPayment(tx.QueryRow(ctx, `
 		UPDATE payments SET
-			state = $4, todo = $5, attempts = 0, failure = $6, next_try = $7, updated_at = $8, expires_at = $9,
+			state = $4, todo = CASE WHEN $5 = '' AND next_try <> $13 THEN 'check' ELSE $5 END, attempts = 0, failure = $6, next_try = $7, updated_at = $8, expires_at = $9,
 			reference = CASE WHEN $10 = '' THEN reference ELSE $10 END,
 			page_url = CASE WHEN $11 = '' THEN page_url ELSE $11 END,
 			charge = CASE WHEN $12 = '' THEN charge ELSE $12 END
 		WHERE id = $1 AND state = $2 AND todo = $3
 		RETURNING `+paymentColumns,
 		p.ID, p.State, p.Todo, to, next, c.failure, store.Micros(due), store.Micros(now), store.Micros(opened.ExpiresAt),
-		opened.Reference, opened.PageURL, c.charge).Scan)
+		opened.Reference, opened.PageURL, c.charge, store.Micros(p.NextTry)).Scan)
 }
 
 func setOrder(ctx context.Context, tx store.Tx, id, order string) error {
@@ -100,15 +100,18 @@ func updateSchedule(ctx context.Context, tx store.Tx, p Payment) error {
 	return err
 }
 
-func clearCheck(ctx context.Context, tx store.Tx, id string) error {
-	_, err := tx.Exec(ctx, `UPDATE payments SET todo = '', attempts = 0, failure = '' WHERE id = $1 AND todo = 'check'`, id)
+// clearCheck notes that a payment was checked, unless a notice came after p was read.
+func clearCheck(ctx context.Context, tx store.Tx, p Payment) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE payments SET todo = '', attempts = 0, failure = '' WHERE id = $1 AND todo = 'check' AND next_try = $2`, p.ID, store.Micros(p.NextTry))
 	return err
 }
 
-// markDue has a payment looked at now.
+// markDue has a payment looked at now. It changes next_try, by which those who read the payment before know that their look is
+// not enough.
 func markDue(ctx context.Context, tx store.Tx, id string, now time.Time) error {
 	_, err := tx.Exec(ctx, `
-		UPDATE payments SET todo = CASE WHEN todo = '' THEN 'check' ELSE todo END, next_try = $2
+		UPDATE payments SET todo = CASE WHEN todo = '' THEN 'check' ELSE todo END, next_try = CASE WHEN next_try = $2 THEN $2 + 1 ELSE $2 END
 		WHERE id = $1 AND todo <> 'start'`, id, store.Micros(now))
 	return err
 }
