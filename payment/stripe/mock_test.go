@@ -54,8 +54,8 @@ func TestStripeKnowsWhatWeAsk(t *testing.T) {
 		}
 	}
 	for _, call := range []func() error{
-		func() error { _, err := p.client.V1CheckoutSessions.Expire(ctx, "cs_1", nil); return err },
-		func() error { _, err := p.client.V1PaymentIntents.Cancel(ctx, "pi_1", nil); return err },
+		func() error { _, err := p.expire(ctx, "cs_1", "a key"); return err },
+		func() error { _, err := p.cancel(ctx, "pi_1", "another key"); return err },
 		func() error { return second(p.taken(ctx, &api.Charge{ID: "ch_1", Disputed: true})) },
 	} {
 		if err := call(); err != nil {

@@ -41,9 +41,10 @@ type Config struct {
 
 // A Provider is Stripe. It is safe for concurrent use.
 type Provider struct {
-	client *api.Client
-	secret []byte
-	now    func() time.Time
+	backend api.Backend // of stripe-go: its client for all services of Stripe would make the program 10 MB larger
+	key     string
+	secret  []byte
+	now     func() time.Time
 }
 
 var _ payment.Provider = (*Provider)(nil)
@@ -73,10 +74,7 @@ func New(cfg Config) (*Provider, error) {
 		EnableTelemetry:   new(bool),
 		LeveledLogger:     &api.LeveledLogger{Level: api.LevelNull}, // what it would print holds what buyers typed
 	})
-	return &Provider{
-		client: api.NewClient(cfg.Key, api.WithBackends(&api.Backends{API: backend})),
-		secret: []byte(cfg.WebhookSecret), now: cfg.Now,
-	}, nil
+	return &Provider{backend: backend, key: cfg.Key, secret: []byte(cfg.WebhookSecret), now: cfg.Now}, nil
 }
 
 // checkBase checks the address of Stripe's API.
@@ -123,8 +121,8 @@ func (p *Provider) Start(ctx context.Context, o payment.Opening) (payment.Opened
 		params.CustomerEmail = &o.Email
 	}
 	s, err := once(p, o.ID+"/start", func(key string) (*api.CheckoutSession, error) {
-		params.SetIdempotencyKey(key)
-		return p.client.V1CheckoutSessions.Create(ctx, params)
+		params.Context, params.IdempotencyKey = ctx, &key
+		return ask[api.CheckoutSession](p, http.MethodPost, "/v1/checkout/sessions", params)
 	})
 	if err != nil {
 		return payment.Opened{}, err
@@ -143,9 +141,9 @@ func (p *Provider) Status(ctx context.Context, of payment.Payment) (payment.Repo
 
 // look returns the session of a payment too.
 func (p *Provider) look(ctx context.Context, of payment.Payment) (*api.CheckoutSession, payment.Report, error) {
-	params := &api.CheckoutSessionRetrieveParams{}
+	params := &api.CheckoutSessionRetrieveParams{Params: api.Params{Context: ctx}}
 	params.AddExpand("payment_intent.latest_charge")
-	s, err := p.client.V1CheckoutSessions.Retrieve(ctx, of.Reference, params)
+	s, err := ask[api.CheckoutSession](p, http.MethodGet, api.FormatURLPath("/v1/checkout/sessions/%s", of.Reference), params)
 	if err != nil {
 		return nil, payment.Report{}, failure(err)
 	}
@@ -197,12 +195,12 @@ func (p *Provider) taken(ctx context.Context, c *api.Charge) (payment.Status, er
 	case c.Refunded:
 		return payment.GivenBack, nil
 	}
-	list := p.client.V1Disputes.List(ctx, &api.DisputeListParams{Charge: &c.ID, ListParams: api.ListParams{Single: true}})
-	if err := list.Err(); err != nil {
+	list, err := ask[api.DisputeList](p, http.MethodGet, "/v1/disputes", &disputesOf{api.Params{Context: ctx}, &c.ID})
+	if err != nil {
 		return "", failure(err)
 	}
 	at := payment.Taken
-	for _, d := range list.Data() {
+	for _, d := range list.Data {
 		switch d.Status {
 		case api.DisputeStatusLost:
 			return payment.ChargedBack, nil
@@ -220,10 +218,9 @@ func (p *Provider) Capture(ctx context.Context, of payment.Payment) (payment.Rep
 		return p.Status(ctx, of) // which says what to capture
 	}
 	i, err := once(p, of.ID+"/capture", func(key string) (*api.PaymentIntent, error) {
-		params := &api.PaymentIntentCaptureParams{}
-		params.SetIdempotencyKey(key)
+		params := &api.PaymentIntentCaptureParams{Params: api.Params{Context: ctx, IdempotencyKey: &key}}
 		params.AddExpand("latest_charge")
-		return p.client.V1PaymentIntents.Capture(ctx, of.Charge, params)
+		return ask[api.PaymentIntent](p, http.MethodPost, api.FormatURLPath("/v1/payment_intents/%s/capture", of.Charge), params)
 	})
 	if err != nil {
 		return payment.Report{}, err
@@ -242,17 +239,9 @@ func (p *Provider) Void(ctx context.Context, of payment.Payment) (payment.Report
 		if s.Status != api.CheckoutSessionStatusOpen { // the bank is at it; nothing can be said yet
 			return r, nil
 		}
-		_, err = once(p, of.ID+"/expire", func(key string) (*api.CheckoutSession, error) {
-			params := &api.CheckoutSessionExpireParams{}
-			params.SetIdempotencyKey(key)
-			return p.client.V1CheckoutSessions.Expire(ctx, of.Reference, params)
-		})
+		_, err = once(p, of.ID+"/expire", func(key string) (*api.CheckoutSession, error) { return p.expire(ctx, of.Reference, key) })
 	case payment.Held:
-		_, err = once(p, of.ID+"/void", func(key string) (*api.PaymentIntent, error) {
-			params := &api.PaymentIntentCancelParams{}
-			params.SetIdempotencyKey(key)
-			return p.client.V1PaymentIntents.Cancel(ctx, s.PaymentIntent.ID, params)
-		})
+		_, err = once(p, of.ID+"/void", func(key string) (*api.PaymentIntent, error) { return p.cancel(ctx, s.PaymentIntent.ID, key) })
 	default:
 		return r, nil
 	}
@@ -262,6 +251,22 @@ func (p *Provider) Void(ctx context.Context, of payment.Payment) (payment.Report
 	return p.Status(ctx, of)
 }
 
+// disputesOf are the parameters of a list of a charge's disputes. Those of stripe-go are for lists of several pages, and this has one.
+type disputesOf struct {
+	api.Params `form:"*"`
+	Charge     *string `form:"charge"`
+}
+
+func (p *Provider) expire(ctx context.Context, session, key string) (*api.CheckoutSession, error) {
+	params := &api.CheckoutSessionExpireParams{Params: api.Params{Context: ctx, IdempotencyKey: &key}}
+	return ask[api.CheckoutSession](p, http.MethodPost, api.FormatURLPath("/v1/checkout/sessions/%s/expire", session), params)
+}
+
+func (p *Provider) cancel(ctx context.Context, intent, key string) (*api.PaymentIntent, error) {
+	params := &api.PaymentIntentCancelParams{Params: api.Params{Context: ctx, IdempotencyKey: &key}}
+	return ask[api.PaymentIntent](p, http.MethodPost, api.FormatURLPath("/v1/payment_intents/%s/cancel", intent), params)
+}
+
 // Refund gives back what was taken.
 func (p *Provider) Refund(ctx context.Context, of payment.Payment) (payment.Report, error) {
 	if of.Charge == "" {
@@ -269,8 +274,8 @@ func (p *Provider) Refund(ctx context.Context, of payment.Payment) (payment.Repo
 	}
 	r, err := once(p, of.ID+"/refund", func(key string) (*api.Refund, error) {
 		params := &api.RefundCreateParams{PaymentIntent: &of.Charge, Metadata: map[string]string{metadataKey: of.ID}}
-		params.SetIdempotencyKey(key)
-		return p.client.V1Refunds.Create(ctx, params)
+		params.Context, params.IdempotencyKey = ctx, &key
+		return ask[api.Refund](p, http.MethodPost, "/v1/refunds", params)
 	})
 	if err != nil {
 		return payment.Report{}, err
@@ -285,6 +290,16 @@ func (p *Provider) Refund(ctx context.Context, of payment.Payment) (payment.Repo
 		return payment.Report{}, err
 	}
 	return payment.Report{Status: payment.GivenBack, Amount: amount, Charge: of.Charge}, nil
+}
+
+// ask sends a request with params, whose context bounds it, and returns the object of the answer.
+func ask[T any, R interface {
+	*T
+	api.LastResponseSetter
+}](p *Provider, method, path string, params api.ParamsContainer) (*T, error) {
+	v := R(new(T))
+	err := p.backend.Call(method, path, p.key, params, v)
+	return v, err
 }
 
 // once makes a call with an idempotency key. Stripe repeats what it answered to the key before, failures included, so that one of
