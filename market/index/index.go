@@ -38,6 +38,8 @@ type Index struct {
 
 	scratch sync.Pool // of *scratch: searches take turns with them
 
+	partSlots int // how many slots are worth a processor of their own in a search
+
 	mu sync.RWMutex
 	table
 }
@@ -69,7 +71,7 @@ type table struct {
 
 // New returns an empty index with capacity for that many entries.
 func New(lex *words.Lexicon, capacity int) *Index {
-	return &Index{lex: lex, seed: maphash.MakeSeed(), table: newTable(capacity, 12*capacity)}
+	return &Index{lex: lex, seed: maphash.MakeSeed(), partSlots: partSlots, table: newTable(capacity, 12*capacity)}
 }
 
 func newTable(capacity, bytes int) table {

@@ -259,3 +259,18 @@ func TestPagesByRelevance(t *testing.T) {
 		}
 	}
 }
+
+// A search that is made in parts finds what one in a whole finds.
+func TestSearchInParts(t *testing.T) {
+	t.Parallel()
+	lex := words.English()
+	whole, parts := index.New(lex, 0), index.New(lex, 0)
+	whole.Load(generated(lex, 100_000))
+	parts.Load(generated(lex, 100_000))
+	parts.SetPartSlots(40_000)
+	for _, q := range benchQueries {
+		if a, b := found(whole.Search(q, 50)), found(parts.Search(q, 50)); !slices.Equal(a, b) {
+			t.Errorf("Search(%q) = %q in a whole, %q in parts", q, a, b)
+		}
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"math/bits"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 // A Match says why an entry was found.
@@ -182,20 +184,59 @@ type scratch struct {
 	found   []found
 }
 
-// byWords finds entries by the words of the query and by words near in meaning, in the order of slots.
+// partSlots is how many slots are worth a processor of their own.
+const partSlots = 1 << 21
+
+// byWords finds entries by the words of the query and by words near in meaning, in the order of slots. A large index is looked
+// through in parts, side by side.
 func (x *Index) byWords(q *query, add func(found)) {
 	if len(q.terms) == 0 {
 		return
 	}
-	s, ok := x.scratch.Get().(*scratch)
-	if !ok {
-		s = new(scratch)
+	parts := make([]*scratch, max(1, min(runtime.GOMAXPROCS(0), len(x.ends)/x.partSlots)))
+	firsts := make([]float32, len(parts))
+	size := (len(x.ends)/len(parts)/window + 1) * window // of a part
+	var wg sync.WaitGroup
+	for i := range parts {
+		s, ok := x.scratch.Get().(*scratch)
+		if !ok {
+			s = new(scratch)
+		}
+		parts[i] = s
+		defer x.scratch.Put(s)
+		scan := func() { firsts[i] = x.scan(q, s, uint32(i*size), uint32(min((i+1)*size, len(x.ends)))) }
+		if i+1 < len(parts) {
+			wg.Go(scan)
+		} else {
+			scan()
+		}
 	}
-	defer x.scratch.Put(s)
+	wg.Wait()
+	first := slices.Max(firsts)
+	floor := ofTheBest * first
+	if first >= enough {
+		floor = max(floor, enough)
+	}
+	for _, s := range parts {
+		for _, f := range s.found {
+			if f.match == Keyword || f.meaning >= floor {
+				add(f)
+			}
+		}
+	}
+}
+
+// scan finds the entries of the slots from low to end into s, but for some that mean less than is shown, and returns how much the
+// best of them means.
+func (x *Index) scan(q *query, s *scratch, low, end uint32) (first float32) {
 	s.found = s.found[:0]
-	first, least := float32(0), fixed(fallback)
+	least := fixed(fallback)
 	rest := slices.Clone(q.terms)
-	for low := uint32(0); low < uint32(len(x.ends)); low += window {
+	for i, t := range rest {
+		at, _ := slices.BinarySearch(t.list, low<<1)
+		rest[i].list = t.list[at:]
+	}
+	for ; low < end; low += window {
 		left := false
 		for i := range rest {
 			rest[i].list = rest[i].count(low, s)
@@ -219,15 +260,7 @@ func (x *Index) byWords(q *query, add func(found)) {
 			break
 		}
 	}
-	floor := ofTheBest * first
-	if first >= enough {
-		floor = max(floor, enough)
-	}
-	for _, f := range s.found {
-		if f.match == Keyword || f.meaning >= floor {
-			add(f)
-		}
-	}
+	return first
 }
 
 // count adds what a term says of the slots of the window from low, and returns the postings behind it.
