@@ -60,9 +60,11 @@ func (s *Service) SettleAll(ctx context.Context, tx store.Tx, p Party, ids []str
 	for _, id := range ids {
 		args = append(args, id)
 	}
+	// By expressions, which no index has, the rows are found by their ids: by the index of unsettled orders, each batch would read
+	// the whole month.
 	orders, err := store.Collect(ctx, tx, scanOrderRow, `
 		UPDATE orders SET status = 'SETTLED', updated_at = CASE WHEN updated_at > $1 THEN updated_at ELSE $1 END, version = version + 1
-		WHERE partner = $2 AND environment = $3 AND status = 'TRANSFER_COMPLETED' AND id IN (`+store.Binds(4, len(ids))+`)
+		WHERE partner || '' = $2 AND environment || '' = $3 AND status || '' = 'TRANSFER_COMPLETED' AND id IN (`+store.Binds(4, len(ids))+`)
 		RETURNING `+orderColumns, args...)
 	if err != nil {
 		return 0, fmt.Errorf("settle orders: %w", err)
