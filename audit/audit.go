@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -78,8 +77,8 @@ func Lines(ctx context.Context, db *store.DB, f Filter) ([]Line, error) {
 	if f.Limit <= 0 {
 		f.Limit = defaultLimit
 	}
-	where, args := f.where()
-	args = append(args, f.Limit)
+	c := f.conditions()
+	limit := c.Bind(f.Limit)
 	scan := func(rows *sql.Rows) (l Line, err error) {
 		var at int64
 		var details string
@@ -89,8 +88,8 @@ func Lines(ctx context.Context, db *store.DB, f Filter) ([]Line, error) {
 	}
 	var all []Line
 	err := db.Read(ctx, func(tx store.Tx) (err error) {
-		all, err = store.Collect(ctx, tx, scan, fmt.Sprintf(`
-			SELECT id, at, actor, action, subject, reason, details FROM audit_log %s ORDER BY id DESC LIMIT $%d`, where, len(args)), args...)
+		all, err = store.Collect(ctx, tx, scan, `
+			SELECT id, at, actor, action, subject, reason, details FROM audit_log WHERE `+c.String()+` ORDER BY id DESC LIMIT `+limit, c.Args()...)
 		return err
 	})
 	if err != nil {
@@ -99,35 +98,22 @@ func Lines(ctx context.Context, db *store.DB, f Filter) ([]Line, error) {
 	return all, nil
 }
 
-// where returns the condition of the filter and its binds.
-func (f Filter) where() (string, []any) {
-	var conditions []string
-	var args []any
-	add := func(condition string, values ...any) {
-		for _, v := range values {
-			args = append(args, v)
-			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
-		}
-		conditions = append(conditions, condition)
-	}
+func (f Filter) conditions() (c store.Conditions) {
 	if f.Actor != "" {
-		add("actor = ?", f.Actor)
+		c.Add("actor = ?", f.Actor)
 	}
 	if f.Action != "" {
 		below := f.Action + "."
-		add("(action = ? OR SUBSTR(action, 1, ?) = ?)", f.Action, utf8.RuneCountInString(below), below)
+		c.Add("(action = ? OR SUBSTR(action, 1, ?) = ?)", f.Action, utf8.RuneCountInString(below), below)
 	}
 	if f.Subject != "" {
-		add("subject = ?", f.Subject)
+		c.Add("subject = ?", f.Subject)
 	}
 	if !f.Since.IsZero() {
-		add("at >= ?", store.Micros(f.Since))
+		c.Add("at >= ?", store.Micros(f.Since))
 	}
 	if f.Before != "" {
-		add("id < ?", f.Before)
+		c.Add("id < ?", f.Before)
 	}
-	if len(conditions) == 0 {
-		return "", nil
-	}
-	return "WHERE " + strings.Join(conditions, " AND "), args
+	return c
 }

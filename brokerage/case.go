@@ -227,11 +227,8 @@ const (
 	MaxPage     = 100
 )
 
-// A Position is a place between two cases of a list. Callers seal it before they send it to clients.
-type Position struct {
-	At int64  `json:"at"`
-	ID string `json:"id"`
-}
+// A Position is a place between two cases of a list.
+type Position = store.Position
 
 // A Page is a part of the cases, without timelines and progress links.
 type Page struct {
@@ -257,7 +254,7 @@ func (s *Service) List(ctx context.Context, p Party, f Filter) (page Page, err e
 	if len(page.Cases) > f.Limit {
 		page.Cases = page.Cases[:f.Limit]
 		last := page.Cases[f.Limit-1]
-		page.Next = &Position{store.Micros(last.CreatedAt), last.CaseID}
+		page.Next = &Position{At: store.Micros(last.CreatedAt), ID: last.CaseID}
 	}
 	return page, nil
 }

@@ -3,8 +3,6 @@ package brokerage
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
@@ -39,18 +37,19 @@ func hasOpenCase(ctx context.Context, tx store.Tx, environment string, domain fq
 	return open, err
 }
 
-// ofParty is the condition that a case is the party's, with binds from the given number on.
-func ofParty(p Party, first int) (condition string, args []any) {
-	if p.all() {
-		return "1 = 1", nil
+// ofParty adds the condition that a case is the party's.
+func ofParty(c *store.Conditions, p Party) {
+	if !p.all() {
+		c.Add("partner = ? AND environment = ?", p.Partner, p.Environment)
 	}
-	return fmt.Sprintf("partner = $%d AND environment = $%d", first, first+1), []any{p.Partner, p.Environment}
 }
 
 // selectCase reads a case of the party. It fails with [sql.ErrNoRows].
 func selectCase(ctx context.Context, tx store.Tx, p Party, id string) (Case, error) {
-	condition, args := ofParty(p, 2)
-	return scanCase(tx.QueryRow(ctx, `SELECT `+caseColumns+` FROM brokerage_cases WHERE id = $1 AND `+condition, append([]any{id}, args...)...).Scan)
+	var c store.Conditions
+	c.Add("id = ?", id)
+	ofParty(&c, p)
+	return scanCase(tx.QueryRow(ctx, `SELECT `+caseColumns+` FROM brokerage_cases WHERE `+c.String(), c.Args()...).Scan)
 }
 
 // selectCaseOf reads the case of a token by its digest. It fails with [sql.ErrNoRows].
@@ -60,34 +59,18 @@ func selectCaseOf(ctx context.Context, tx store.Tx, digest []byte) (Case, error)
 
 // selectCases reads one case more than a page holds.
 func selectCases(ctx context.Context, tx store.Tx, p Party, f Filter) ([]Case, error) {
-	condition, args := ofParty(p, 1)
-	where := []string{condition}
-	add := func(text string, values ...any) {
-		for _, v := range values {
-			args = append(args, v)
-			text = strings.Replace(text, "?", fmt.Sprintf("$%d", len(args)), 1)
-		}
-		where = append(where, text)
-	}
+	var c store.Conditions
+	ofParty(&c, p)
 	if f.Status != "" {
-		add("status = ?", f.Status)
+		c.Add("status = ?", f.Status)
 	}
 	if f.Environment != "" {
-		add("environment = ?", f.Environment)
+		c.Add("environment = ?", f.Environment)
 	}
-	if !f.From.IsZero() {
-		add("created_at >= ?", store.Micros(f.From))
-	}
-	if !f.To.IsZero() {
-		add("created_at < ?", store.Micros(f.To))
-	}
-	if f.After != nil {
-		add("(created_at, id) < (?, ?)", f.After.At, f.After.ID)
-	}
-	args = append(args, f.Limit+1)
+	c.Newest("created_at", "id", f.From, f.To, f.After)
 	scan := func(rows *sql.Rows) (Case, error) { return scanCase(rows.Scan) }
-	return store.Collect(ctx, tx, scan, `SELECT `+caseColumns+` FROM brokerage_cases WHERE `+strings.Join(where, " AND ")+
-		fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
+	return store.Collect(ctx, tx, scan, `SELECT `+caseColumns+` FROM brokerage_cases WHERE `+c.String()+
+		` ORDER BY created_at DESC, id DESC LIMIT `+c.Bind(f.Limit+1), c.Args()...)
 }
 
 // moveCase changes the state of a case if it is one of from. The time of the change is now or, if the clock went back, that of

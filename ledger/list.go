@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/namewharf/namewharf/fault"
@@ -29,11 +27,8 @@ const (
 	MaxPage     = 100
 )
 
-// A Position is a place between two rows of a list. Callers seal it before they send it to clients.
-type Position struct {
-	At int64  `json:"at"`
-	ID string `json:"id"`
-}
+// A Position is a place between two rows of a list.
+type Position = store.Position
 
 // listed says how a list is read: its columns, its table and the column that it is in the order of.
 type listed[T any] struct {
@@ -54,39 +49,25 @@ func (l listed[T]) page(ctx context.Context, tx store.Tx, f Filter) (all []T, ne
 	if f.Limit == 0 {
 		f.Limit = DefaultPage
 	}
-	var where []string
-	var args []any
-	add := func(text string, values ...any) {
-		for i := range values {
-			text = strings.Replace(text, "?", fmt.Sprintf("$%d", len(args)+1+i), 1)
-		}
-		where, args = append(where, text), append(args, values...)
+	var c store.Conditions
+	if l.also != "" {
+		c.Add(l.also, l.value)
 	}
-	add(cmp.Or(l.also, "1 = ?"), cmp.Or(l.value, any(1)))
 	if f.Owner != (Owner{}) {
-		add("environment = ?", f.Owner.Environment)
+		c.Add("environment = ?", f.Owner.Environment)
 		if f.Owner.Partner != "" {
-			add("partner = ?", f.Owner.Partner)
+			c.Add("partner = ?", f.Owner.Partner)
 		}
-	}
-	if !f.From.IsZero() {
-		add(l.at+" >= ?", store.Micros(f.From))
-	}
-	if !f.To.IsZero() && f.After == nil { // with two upper bounds SQLite may take the other for where it begins in the index
-		add(l.at+" < ?", store.Micros(f.To))
 	}
 	if f.Status != "" {
-		add("status = ?", f.Status)
+		c.Add("status = ?", f.Status)
 	}
 	if f.Source != "" {
-		add("source = ?", f.Source)
+		c.Add("source = ?", f.Source)
 	}
-	if f.After != nil {
-		add("("+l.at+", "+l.id+") < (?, ?)", f.After.At, f.After.ID)
-	}
-	args = append(args, f.Limit+1)
-	all, err = store.Collect(ctx, tx, l.scan, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s DESC, %s DESC LIMIT $%d`,
-		l.columns, l.table, strings.Join(where, " AND "), l.at, l.id, len(args)), args...)
+	c.Newest(l.at, l.id, f.From, f.To, f.After)
+	all, err = store.Collect(ctx, tx, l.scan, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s DESC, %s DESC LIMIT %s`,
+		l.columns, l.table, &c, l.at, l.id, c.Bind(f.Limit+1)), c.Args()...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list %s: %w", l.table, err)
 	}
@@ -101,7 +82,7 @@ func (l listed[T]) page(ctx context.Context, tx store.Tx, f Filter) (all []T, ne
 func Statements(ctx context.Context, tx store.Tx, f Filter) ([]Statement, *Position, error) {
 	return listed[Statement]{
 		columns: statementColumns, table: "settlements", at: "period_start", id: "id", scan: scanStatementRow, also: "status <> ?", value: preparing,
-		position: func(s Statement) Position { return Position{store.Micros(s.Period.Start), s.ID} },
+		position: func(s Statement) Position { return Position{At: store.Micros(s.Period.Start), ID: s.ID} },
 	}.page(ctx, tx, f)
 }
 
@@ -125,7 +106,7 @@ func Lines(ctx context.Context, tx store.Tx, statement string, limit int, after 
 	return listed[Line]{
 		columns: "order_id, domain, type, currency, gross_cents, commission_cents, owed_cents, at", table: "settlement_lines",
 		at: "at", id: "order_id", also: "settlement_id = ?", value: statement, scan: scan, most: MostLines,
-		position: func(l Line) Position { return Position{store.Micros(l.At), l.Order} },
+		position: func(l Line) Position { return Position{At: store.Micros(l.At), ID: l.Order} },
 	}.page(ctx, tx, Filter{Limit: limit, After: after})
 }
 
@@ -133,7 +114,7 @@ func Lines(ctx context.Context, tx store.Tx, statement string, limit int, after 
 func Payouts(ctx context.Context, tx store.Tx, f Filter) ([]Disbursement, *Position, error) {
 	return listed[Disbursement]{
 		columns: payoutColumns, table: "payouts", at: "created_at", id: "id", scan: scanPayout,
-		position: func(d Disbursement) Position { return Position{store.Micros(d.Created), d.ID} },
+		position: func(d Disbursement) Position { return Position{At: store.Micros(d.Created), ID: d.ID} },
 	}.page(ctx, tx, f)
 }
 
@@ -165,7 +146,7 @@ type Balanced struct {
 func Commissions(ctx context.Context, tx store.Tx, f Filter) ([]Balanced, *Position, error) {
 	all, next, err := listed[Commission]{
 		columns: commissionColumns, table: "commissions", at: "at", id: "id", scan: scanCommission,
-		position: func(c Commission) Position { return Position{store.Micros(c.At), c.ID} },
+		position: func(c Commission) Position { return Position{At: store.Micros(c.At), ID: c.ID} },
 	}.page(ctx, tx, f)
 	if err != nil {
 		return nil, nil, err

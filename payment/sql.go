@@ -3,8 +3,6 @@ package payment
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/namewharf/namewharf/store"
@@ -146,22 +144,16 @@ func selectDue(ctx context.Context, tx store.Tx, now time.Time, limit int) ([]du
 
 // selectPayments reads one payment more than a page holds.
 func selectPayments(ctx context.Context, tx store.Tx, f Filter) ([]Payment, error) {
-	where, args := []string{"1 = 1"}, []any{}
-	add := func(text string, value any) {
-		args = append(args, value)
-		where = append(where, fmt.Sprintf(text, len(args)))
-	}
+	var c store.Conditions
 	for column, value := range map[string]string{
 		"order_id": f.Order, "purchase": f.Purchase, "partner": f.Partner, "environment": f.Environment, "state": string(f.State),
 	} {
 		if value != "" {
-			add(column+" = $%d", value)
+			c.Add(column+" = ?", value)
 		}
 	}
 	if f.After != "" {
-		add("id < $%d", f.After)
+		c.Add("id < ?", f.After)
 	}
-	args = append(args, f.Limit+1)
-	return collect(ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE `+strings.Join(where, " AND ")+
-		fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)), args...)
+	return collect(ctx, tx, `SELECT `+paymentColumns+` FROM payments WHERE `+c.String()+` ORDER BY id DESC LIMIT `+c.Bind(f.Limit+1), c.Args()...)
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -307,7 +308,7 @@ func writeClicks(ctx context.Context, tx store.Tx, batch []click) (visits int64,
 		}
 		days[at] = t
 	}
-	for _, link := range sortedKeys(links, strings.Compare) { // in one order, for the locks
+	for _, link := range slices.Sorted(maps.Keys(links)) { // in one order, for the locks
 		if err := addClicks(ctx, tx, link, links[link]); err != nil {
 			return 0, err
 		}
@@ -315,7 +316,7 @@ func writeClicks(ctx context.Context, tx store.Tx, batch []click) (visits int64,
 	order := func(a, b partyDay) int {
 		return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 	}
-	for _, at := range sortedKeys(days, order) {
+	for _, at := range slices.SortedFunc(maps.Keys(days), order) {
 		if err := addDay(ctx, tx, at.Party, at.day, days[at]); err != nil {
 			return 0, err
 		}
@@ -328,22 +329,13 @@ func writeClicks(ctx context.Context, tx store.Tx, batch []click) (visits int64,
 	return visits, nil
 }
 
-func sortedKeys[K comparable, V any](m map[K]V, order func(a, b K) int) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, order)
-	return keys
-}
-
 // insertDigests adds the digests of clicks and returns those that were not there.
 func insertDigests(ctx context.Context, tx store.Tx, batch []click) (map[digest]bool, error) {
 	ends := map[digest]int64{}
 	for _, k := range batch {
 		ends[k.perLink], ends[k.perParty] = k.ends, k.ends
 	}
-	all := sortedKeys(ends, func(a, b digest) int { return bytes.Compare(a[:], b[:]) })
+	all := slices.SortedFunc(maps.Keys(ends), func(a, b digest) int { return bytes.Compare(a[:], b[:]) })
 	var values strings.Builder
 	args := make([]any, 0, 2*len(all))
 	for i, d := range all {

@@ -170,11 +170,8 @@ func (s *Service) Create(ctx context.Context, tx store.Tx, p Party, r Request, n
 	return l, nil
 }
 
-// A Position is a place between two entries of a list. Callers seal it before they send it to clients.
-type Position struct {
-	At int64  `json:"at"`
-	ID string `json:"id"`
-}
+// A Position is a place between two entries of a list.
+type Position = store.Position
 
 // Limits of a page.
 const (
@@ -212,7 +209,7 @@ func (s *Service) Links(ctx context.Context, p Party, after *Position, limit int
 		if len(links) > limit {
 			links = links[:limit]
 			last := links[limit-1]
-			page.Next = &Position{store.Micros(last.CreatedAt), last.LinkID}
+			page.Next = &Position{At: store.Micros(last.CreatedAt), ID: last.LinkID}
 		}
 		page.Links, err = reportLinks(ctx, tx, links)
 		return err

@@ -94,7 +94,7 @@ func (s *Service) Sales(ctx context.Context, p Party, w Window, after *Position,
 	if len(page.Sales) > limit {
 		page.Sales = page.Sales[:limit]
 		last := page.Sales[limit-1]
-		page.Next = &Position{store.Micros(last.At), last.PublicID}
+		page.Next = &Position{At: store.Micros(last.At), ID: last.PublicID}
 	}
 	return page, fault.Wrap("list referred sales", err)
 }

@@ -35,12 +35,12 @@ func selectLinkOf(ctx context.Context, tx store.Tx, code string) (Link, error) {
 }
 
 func selectLinks(ctx context.Context, tx store.Tx, p Party, after *Position, limit int) ([]Link, error) {
-	query, args := `SELECT `+linkColumns+` FROM referral_links WHERE partner = $1 AND environment = $2`, []any{p.Partner, p.Environment, limit}
-	if after != nil {
-		query, args = query+` AND (created_at, id) < ($4, $5)`, append(args, after.At, after.ID)
-	}
+	var c store.Conditions
+	c.Add("partner = ? AND environment = ?", p.Partner, p.Environment)
+	c.Newest("created_at", "id", time.Time{}, time.Time{}, after)
 	scan := func(rows *sql.Rows) (Link, error) { return scanLink(rows.Scan) }
-	return store.Collect(ctx, tx, scan, query+` ORDER BY created_at DESC, id DESC LIMIT $3`, args...)
+	return store.Collect(ctx, tx, scan, `SELECT `+linkColumns+` FROM referral_links WHERE `+c.String()+
+		` ORDER BY created_at DESC, id DESC LIMIT `+c.Bind(limit), c.Args()...)
 }
 
 // reportLinks adds to links what came of them.
@@ -139,19 +139,17 @@ func insertSale(ctx context.Context, tx store.Tx, link string, p Party, s Sale) 
 }
 
 func selectSales(ctx context.Context, tx store.Tx, p Party, w Window, after *Position, limit int) ([]Sale, error) {
-	from, to := w.times()
-	query := `SELECT ` + saleColumns + ` FROM referral_sales WHERE partner = $1 AND environment = $2 AND at >= $3 AND at < $4`
-	args := []any{p.Partner, p.Environment, from, to, limit}
-	if after != nil {
-		query, args = query+` AND (at, order_id) < ($6, $7)`, append(args, after.At, after.ID)
-	}
+	var c store.Conditions
+	c.Add("partner = ? AND environment = ?", p.Partner, p.Environment)
+	c.Newest("at", "order_id", w.From, w.To, after)
 	scan := func(rows *sql.Rows) (s Sale, err error) {
 		var at int64
 		err = rows.Scan(&s.PublicID, &s.Buyer, &s.Domain, &s.AmountCents, &s.CommissionCents, &s.Currency, &at)
 		s.At = store.Time(at)
 		return s, err
 	}
-	return store.Collect(ctx, tx, scan, query+` ORDER BY at DESC, order_id DESC LIMIT $5`, args...)
+	return store.Collect(ctx, tx, scan, `SELECT `+saleColumns+` FROM referral_sales WHERE `+c.String()+
+		` ORDER BY at DESC, order_id DESC LIMIT `+c.Bind(limit), c.Args()...)
 }
 
 // A partyDay is a row of referral_days.

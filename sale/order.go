@@ -165,11 +165,8 @@ const (
 	MaxPage     = 100
 )
 
-// A Position is a place between two orders of a list. Callers seal it before they send it to clients.
-type Position struct {
-	At int64  `json:"at"`
-	ID string `json:"id"`
-}
+// A Position is a place between two orders of a list.
+type Position = store.Position
 
 // A Page is a part of the orders.
 type Page struct {

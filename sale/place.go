@@ -50,7 +50,7 @@ func (s *Service) place(ctx context.Context, tx store.Tx, p Party, r Request, m 
 	}
 	listing, err := s.cfg.Inventory.Sell(ctx, tx, p.Environment, w.domain, now)
 	if notForSale(err) {
-		return Order{}, s.notForSale(ctx, tx, p.Environment, w.domain)
+		return Order{}, s.whyNotForSale(ctx, tx, p.Environment, w.domain)
 	}
 	if err != nil {
 		return Order{}, fmt.Errorf("sell %s: %w", w.domain, err)
@@ -93,7 +93,7 @@ func (s *Service) Record(ctx context.Context, tx store.Tx, p Party, r Collected,
 	}
 	listing, err := s.cfg.Inventory.Sell(ctx, tx, p.Environment, r.Domain, now)
 	if notForSale(err) {
-		return Order{}, s.notForSale(ctx, tx, p.Environment, r.Domain)
+		return Order{}, s.whyNotForSale(ctx, tx, p.Environment, r.Domain)
 	}
 	if err != nil {
 		return Order{}, fmt.Errorf("sell %s: %w", r.Domain, err)
@@ -258,8 +258,8 @@ func notForSale(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict)
 }
 
-// notForSale is the fault that says why a name is not for sale.
-func (s *Service) notForSale(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
+// whyNotForSale is the fault that says why a name is not for sale.
+func (s *Service) whyNotForSale(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) error {
 	held, err := sold(ctx, tx, environment, domain.String(), "")
 	switch {
 	case err != nil:

@@ -98,7 +98,7 @@ func (s *Service) ReferenceUsed(ctx context.Context, tx store.Tx, p Party, refer
 func (s *Service) Price(ctx context.Context, tx store.Tx, environment string, domain fqdn.Name) (money.Amount, error) {
 	listing, err := s.cfg.Inventory.Offer(ctx, tx, environment, domain)
 	if notForSale(err) {
-		return money.Amount{}, s.notForSale(ctx, tx, environment, domain)
+		return money.Amount{}, s.whyNotForSale(ctx, tx, environment, domain)
 	}
 	if err != nil {
 		return money.Amount{}, fmt.Errorf("price of a name: %w", err)

@@ -89,32 +89,19 @@ func BuyerOf(ctx context.Context, tx store.Tx, order string) (b Buyer, err error
 
 // selectOrders reads one order more than a page holds.
 func selectOrders(ctx context.Context, tx store.Tx, p Party, f Filter) ([]Order, error) {
-	condition, args := ofParty(p, 1)
-	where := []string{condition}
-	add := func(text string, values ...any) {
-		for i := range values {
-			text = strings.Replace(text, "?", fmt.Sprintf("$%d", len(args)+1+i), 1)
-		}
-		where, args = append(where, text), append(args, values...)
+	var c store.Conditions
+	if !p.all() {
+		c.Add("partner = ? AND environment = ?", p.Partner, p.Environment)
 	}
 	if f.Status != "" {
-		add("status = ?", f.Status)
+		c.Add("status = ?", f.Status)
 	}
 	if !f.Domain.IsZero() {
-		add("domain = ?", f.Domain.String())
+		c.Add("domain = ?", f.Domain.String())
 	}
-	if !f.From.IsZero() {
-		add("created_at >= ?", store.Micros(f.From))
-	}
-	if !f.To.IsZero() {
-		add("created_at < ?", store.Micros(f.To))
-	}
-	if f.After != nil {
-		add("(created_at, id) < (?, ?)", f.After.At, f.After.ID)
-	}
-	args = append(args, f.Limit+1)
-	return store.Collect(ctx, tx, scanOrderRow, `SELECT `+orderColumns+` FROM orders WHERE `+strings.Join(where, " AND ")+
-		fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT $%d`, len(args)), args...)
+	c.Newest("created_at", "id", f.From, f.To, f.After)
+	return store.Collect(ctx, tx, scanOrderRow, `SELECT `+orderColumns+` FROM orders WHERE `+c.String()+
+		` ORDER BY created_at DESC, id DESC LIMIT `+c.Bind(f.Limit+1), c.Args()...)
 }
 
 func scanOrderRow(rows *sql.Rows) (Order, error) { return scanOrder(rows.Scan) }

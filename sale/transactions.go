@@ -38,15 +38,10 @@ func (s *Service) Transactions(ctx context.Context, p Party, f TransactionFilter
 	}
 	limit = min(max(limit, 1), MostTransactions)
 	c := f.conditions(p)
-	if after != nil { // one upper bound alone: with two, SQLite may take the other for where it begins in the index
-		c.window("created_at", f.From, time.Time{})
-		c.add("(created_at, id) < (?, ?)", after.At, after.ID)
-	} else {
-		c.window("created_at", f.From, f.To)
-	}
+	c.Newest("created_at", "id", f.From, f.To, after)
 	err = s.cfg.DB.Read(ctx, func(tx store.Tx) (err error) {
 		all, err = store.Collect(ctx, tx, scanOrderRow, `SELECT `+orderColumns+` FROM orders WHERE `+c.String()+
-			fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT %d`, limit+1), c.args...)
+			fmt.Sprintf(` ORDER BY created_at DESC, id DESC LIMIT %d`, limit+1), c.Args()...)
 		return err
 	})
 	if err != nil {
@@ -105,20 +100,20 @@ func (f TransactionFilter) sum(ctx context.Context, tx store.Tx, p Party, sums m
 	firstDay, lastDay, edges := f.days()
 	if firstDay < lastDay {
 		c := f.conditions(p)
-		c.add("day >= ? AND day < ?", firstDay, lastDay)
+		c.Add("day >= ? AND day < ?", firstDay, lastDay)
 		err := store.Each(ctx, tx, read, `
 			SELECT currency, CAST(SUM(orders) AS BIGINT), CAST(SUM(price_cents) AS BIGINT), CAST(SUM(commission_cents) AS BIGINT)
-			FROM order_totals WHERE `+c.String()+` GROUP BY currency`, c.args...)
+			FROM order_totals WHERE `+c.String()+` GROUP BY currency`, c.Args()...)
 		if err != nil {
 			return err
 		}
 	}
 	for _, e := range edges {
 		c := f.conditions(p)
-		c.window("created_at", e.from, e.to)
+		c.Newest("created_at", "id", e.from, e.to, nil)
 		err := store.Each(ctx, tx, read, `
 			SELECT currency, COUNT(*), CAST(SUM(price_cents) AS BIGINT), CAST(SUM(commission_cents) AS BIGINT)
-			FROM orders WHERE `+c.String()+` GROUP BY currency`, c.args...)
+			FROM orders WHERE `+c.String()+` GROUP BY currency`, c.Args()...)
 		if err != nil {
 			return err
 		}
@@ -154,40 +149,15 @@ func (f TransactionFilter) days() (first, last int64, edges []window) {
 	return first, last, edges
 }
 
-// conditions are the WHERE of a query, with their binds.
-type conditions struct {
-	parts []string
-	args  []any
-}
-
-func (c *conditions) add(text string, values ...any) {
-	for _, v := range values {
-		c.args = append(c.args, v)
-		text = strings.Replace(text, "?", fmt.Sprintf("$%d", len(c.args)), 1)
-	}
-	c.parts = append(c.parts, text)
-}
-
-func (c *conditions) window(column string, from, to time.Time) {
-	if !from.IsZero() {
-		c.add(column+" >= ?", store.Micros(from))
-	}
-	if !to.IsZero() {
-		c.add(column+" < ?", store.Micros(to))
-	}
-}
-
-func (c *conditions) String() string { return strings.Join(c.parts, " AND ") }
-
 // conditions are those of the filter, but for its window.
-func (f TransactionFilter) conditions(p Party) *conditions {
-	c := &conditions{}
-	c.add("partner = ? AND environment = ?", p.Partner, p.Environment)
+func (f TransactionFilter) conditions(p Party) *store.Conditions {
+	c := &store.Conditions{}
+	c.Add("partner = ? AND environment = ?", p.Partner, p.Environment)
 	if f.Status != "" {
-		c.add("status = ?", f.Status)
+		c.Add("status = ?", f.Status)
 	}
 	if f.Model != "" {
-		c.add("payment_model = ?", f.Model)
+		c.Add("payment_model = ?", f.Model)
 	}
 	return c
 }

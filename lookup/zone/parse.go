@@ -44,7 +44,7 @@ var (
 	errLongLine = fmt.Errorf("a line is longer than %d bytes", maxLine)
 )
 
-// open unpacks the text if it is packed.
+// unpack unpacks the text if it is packed.
 func unpack(in io.Reader) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(in, 1<<20)
 	head, err := b.Peek(2)
