@@ -56,6 +56,7 @@ func (b Build) Run(ctx context.Context) (Info, error) {
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
 		return Info{}, err
 	}
+	removeAbandoned(b.Dir)
 	spill, err := newSpill(b.Dir)
 	if err != nil {
 		return Info{}, err
@@ -86,6 +87,22 @@ func (b Build) Run(ctx context.Context) (Info, error) {
 	}
 	info.Date = info.Date.Truncate(time.Second)
 	return info, b.write(ctx, &info, spill)
+}
+
+// abandoned is the age of a temporary file whose build was killed: a build takes minutes.
+const abandoned = 24 * time.Hour
+
+// removeAbandoned removes what builds that were killed left in the directory. What cannot be removed now is left for the next.
+func removeAbandoned(dir string) {
+	paths, err := filepath.Glob(filepath.Join(globEscape(dir), ".*.part"))
+	if err != nil {
+		return
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(path)
+		}
+	}
 }
 
 // write makes the file beside the one before and renames it.

@@ -298,9 +298,12 @@ func (d *download) request(ctx context.Context, method, address string, body []b
 	return req, nil
 }
 
+// errStalled is the end of an exchange in which nothing came for too long.
+var errStalled = &FetchError{Text: fmt.Sprintf("the CZDS has sent nothing for %s", fetchStall)}
+
 // failure is an exchange without an answer. Errors of net/http repeat addresses, which may carry secrets.
 func failure(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && errors.Is(cause, context.Canceled) {
+	if cause := context.Cause(ctx); errors.Is(cause, context.Canceled) || errors.Is(cause, errStalled) {
 		return cause
 	}
 	if u := (*url.Error)(nil); errors.As(err, &u) {
@@ -325,9 +328,9 @@ func refusal(status int) error {
 
 // get downloads the zone, or what is missing of it.
 func (d *download) get(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stalled := time.AfterFunc(fetchStall, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(fetchStall, func() { cancel(errStalled) })
 	defer stalled.Stop()
 	req, err := d.request(ctx, http.MethodGet, d.url, nil)
 	if err != nil {

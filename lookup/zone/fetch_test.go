@@ -2,9 +2,11 @@ package zone
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/namewharf/namewharf/fqdn"
@@ -245,5 +248,58 @@ func TestParseLogin(t *testing.T) {
 		if got != want || (err != nil) != (want == Login{}) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A stalled is the body of an answer that never comes.
+type stalled struct{ ctx context.Context }
+
+func (s stalled) Read([]byte) (int, error) { <-s.ctx.Done(); return 0, s.ctx.Err() }
+func (stalled) Close() error               { return nil }
+
+// A service that answers and then sends nothing is given up, and the failure says so.
+func TestFetchOfAStalledService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := Fetcher{Dir: dir, URL: "https://czds.example", Login: Login{Token: "t"}, Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			body := io.ReadCloser(stalled{r.Context()})
+			if strings.HasSuffix(r.URL.Path, "/links") {
+				body = io.NopCloser(strings.NewReader(`["https://czds.example/czds/downloads/quarry.zone"]`))
+			}
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}, nil
+		})}}
+		began := time.Now()
+		if _, err := f.Fetch(t.Context(), fqdn.MustParse("quarry")); !errors.Is(err, errStalled) {
+			t.Errorf("got %v, want %v", err, errStalled)
+		}
+		if took := time.Since(began); took < fetchTries*fetchStall || took > 2*fetchTries*fetchStall {
+			t.Errorf("it took %v, want %d tries of %v", took, fetchTries, fetchStall)
+		}
+	})
+}
+
+// What a build that was killed left is removed by a later one; what another build is writing is not.
+func TestAbandonedFilesAreRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{".keys.1.part": 2 * abandoned, ".com.2.part": 2 * abandoned, ".net.3.part": time.Minute} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustBuild(t, dir, "quarry", synthetic(t, "quarry", 10))
+	left, err := filepath.Glob(filepath.Join(dir, ".*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != ".net.3.part" {
+		t.Errorf("%q are left, %v", left, err)
 	}
 }
